@@ -1,0 +1,19 @@
+"""The affinities of the paper, one file each.
+
+Read `base.py` for what they share, `entropic.py` for the affinity of t-SNE, and `symmetric_entropic.py`
+with `dual.py` for the paper's.
+"""
+
+from .doubly_stochastic import DoublyStochasticAffinity
+from .entropic import EntropicAffinity
+from .gaussian import GaussianAffinity
+from .self_tuning import SelfTuningAffinity
+from .symmetric_entropic import SymmetricEntropicAffinity
+
+__all__ = [
+    "DoublyStochasticAffinity",
+    "EntropicAffinity",
+    "GaussianAffinity",
+    "SelfTuningAffinity",
+    "SymmetricEntropicAffinity",
+]

@@ -1,0 +1,147 @@
+"""What all affinities share: input, parameters, and the report of how the work went."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+
+from ..costs import DenseCost, GraphCost
+from ..kernels.threads import count_threads
+from ..optim.report import Reason, SolveReport
+from ..pairs import build_cost
+from ..validation import check_choice, check_jobs, check_perplexity, clamp_perplexity
+
+Matrix: TypeAlias = Any  # a dense array or a CSR matrix
+
+
+class Affinity(BaseEstimator):
+    """Base of the affinities: `fit` computes the matrix, `fit_transform` returns it.
+
+    Parameters shared by all affinities
+    -----------------------------------
+    metric : str, default="sqeuclidean"
+        Cost between points: any metric that scikit-learn knows, or "precomputed". The costs enter as they
+        are: "sqeuclidean" gives Gaussian kernels, "euclidean" exponential ones. With "precomputed", X is a
+        full cost matrix, a sparse neighbour graph as `sklearn.neighbors.KNeighborsTransformer` writes it,
+        or a pair (indices, distances).
+    n_neighbors : int, "auto" or None, default=None
+        None computes the full matrix. A number restricts the affinity to that many nearest neighbours and
+        makes it sparse; "auto" takes three times the perplexity.
+    self_loops : bool, default=True
+        Whether the diagonal is part of the affinity, as in the paper.
+    n_jobs : int or None, default=None
+        Number of threads; None and -1 use all cores. The result does not depend on it.
+    verbose : bool, default=False
+        Show progress.
+
+    Attributes
+    ----------
+    affinity_ : ndarray or scipy.sparse.csr_matrix of shape (n, n)
+        The affinity: dense if n_neighbors is None (and no graph was given), sparse otherwise.
+    report_ : SolveReport
+        Convergence, iterations, gaps, and why the solver stopped.
+    n_features_in_ : int
+        Number of columns of X.
+    """
+
+    metric: str
+    n_neighbors: int | str | None
+    self_loops: bool
+    n_jobs: int | None
+    verbose: bool
+
+    def fit(self, X: Any, y: Any = None) -> Affinity:
+        """Compute the affinity of X.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), or what metric="precomputed" allows
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        n_threads = count_threads(check_jobs(self.n_jobs))
+        check_choice(self.self_loops, "self_loops", (True, False))
+        self._check_parameters()
+        perplexity = getattr(self, "perplexity", 30.0)
+        cost = build_cost(
+            X,
+            metric=self.metric,
+            n_neighbors=self.n_neighbors,
+            perplexity=30.0 if perplexity is None else perplexity,
+            n_threads=n_threads,
+        )
+        self.n_features_in_ = X[0].shape[1] if isinstance(X, tuple) else np.shape(X)[1]
+        self.affinity_, self.report_ = self._compute(cost, X)
+        if isinstance(cost, GraphCost):
+            self.report_.neighbor_recall = cost.recall
+        self._warn()
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Matrix:
+        """Compute and return the affinity of X."""
+        return self.fit(X, y).affinity_
+
+    def _check_parameters(self) -> None:
+        """Raise for values that no data can make right, before any work."""
+
+    @abstractmethod
+    def _compute(self, cost: DenseCost | GraphCost, X: Any) -> tuple[Matrix, SolveReport]:
+        """The affinity of the costs and its report."""
+
+    def _warn(self) -> None:
+        if not self.report_.converged:
+            message = f"{type(self).__name__} did not converge: {self.report_}."
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+
+    def _row_entries(self, cost: DenseCost | GraphCost) -> int:
+        """Largest number of entries that a row can have."""
+        return int(cost.degrees.max()) + bool(self.self_loops)
+
+    def _checked_perplexity(self, perplexity: Any, cost: DenseCost | GraphCost) -> float:
+        return clamp_perplexity(check_perplexity(perplexity), self._row_entries(cost))
+
+
+def closed_form_report(**extra: Any) -> SolveReport:
+    """Report of an affinity that no iteration is needed for."""
+    defaults: dict[str, Any] = {"n_iter": 0, "n_passes": 1, "marginal_gap": 0.0, "entropy_gap": 0.0}
+    return SolveReport(converged=True, reason=Reason.CLOSED_FORM.value, **{**defaults, **extra})
+
+
+def symmetrize(P: Matrix) -> Matrix:
+    """(P + P^T) / 2"""
+    if sparse.issparse(P):
+        return ((P + P.T) / 2).tocsr()
+    for start in range(0, P.shape[0], 256):  # in place, block by block
+        block = slice(start, start + 256)
+        mean = (P[block, start:] + P[start:, block].T) / 2
+        P[block, start:] = mean
+        P[start:, block] = mean.T
+    return P
+
+
+def row_entropies(P: Matrix) -> NDArray[np.floating[Any]]:
+    """-sum_j P_ij (log P_ij - 1), whose value at a uniform row of xi entries is log(xi) + 1."""
+    if sparse.issparse(P):
+        terms = P.copy()
+        terms.data = terms.data * (1.0 - np.log(np.where(terms.data > 0.0, terms.data, 1.0)))
+        return np.asarray(terms.sum(axis=1), dtype=float).ravel()
+    out = np.empty(P.shape[0])
+    for start in range(0, P.shape[0], 256):
+        block = P[start : start + 256].astype(float)
+        out[start : start + 256] = np.sum(block * (1.0 - np.log(np.where(block > 0.0, block, 1.0))), axis=1)
+    return out
+
+
+def row_perplexities(P: Matrix) -> NDArray[np.floating[Any]]:
+    """exp(H - 1) of every row: its effective number of neighbours."""
+    return np.exp(row_entropies(P) - 1.0)

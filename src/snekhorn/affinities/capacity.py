@@ -1,0 +1,46 @@
+"""What perplexity a neighbour graph can carry, and more edges where it cannot.
+
+Hubs are the neighbours of many points, but a doubly stochastic matrix lets each give away a mass of one.
+Points whose neighbours are all hubs starve: they cannot spread their own mass. The Metropolis matrix
+
+    M_ij = 1 / max(degree_i, degree_j) on the edges,    M_ii = 1 - sum_j M_ij,
+
+is symmetric and doubly stochastic, so the entropies of its rows can be had all at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..costs import Array, GraphCost
+from ..neighbors import find_neighbors
+
+ROUNDS = 2  # the starved of the first round may crowd a few of themselves
+
+
+def metropolis_entropies(graph: GraphCost) -> Array:
+    """-sum_j M_ij log M_ij of every row: an entropy that the graph, with self-loops, is sure to carry."""
+    degrees = graph.degrees
+    row = np.repeat(np.arange(graph.n_points), degrees)
+    share = 1.0 / np.maximum(degrees[row], degrees[graph.indices])
+    kept = 1.0 - np.add.reduceat(share, graph.indptr[:-1])
+    spread = -np.add.reduceat(share * np.log(share), graph.indptr[:-1])
+    return spread - np.where(kept > 1e-12, kept * np.log(np.maximum(kept, 1e-12)), 0.0)
+
+
+def feed_starved(graph: GraphCost, X: Any, metric: str, log_perplexity: float) -> GraphCost:
+    """The graph with edges between the points that starve: each gets its nearest neighbours among them."""
+    k = int(np.median(graph.degrees))
+    for _ in range(ROUNDS):
+        starved = np.flatnonzero(metropolis_entropies(graph) < log_perplexity)
+        if starved.size < 2:
+            break
+        found = find_neighbors(X[starved], min(k, starved.size - 1), metric, graph.n_threads)
+        degrees = np.zeros(graph.n_points, dtype=np.intp)
+        degrees[starved] = found.indices.shape[1]
+        indptr = np.concatenate([[0], np.cumsum(degrees)])
+        extra = GraphCost(indptr, starved[found.indices].ravel(), found.costs.ravel(), graph.n_threads)
+        graph = graph.joined(extra.symmetrized())
+    return graph

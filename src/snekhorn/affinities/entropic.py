@@ -1,0 +1,91 @@
+"""Entropic affinity: every row a Gaussian kernel with the bandwidth that gives it the same entropy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..costs import DenseCost, GraphCost
+from ..kernels.entropic import BANDWIDTH, ENTROPY, LOG_NORMALIZER
+from ..optim.report import Reason, SolveReport
+from ..validation import check_choice, check_perplexity
+from .base import Affinity, symmetrize
+
+ENTROPY_TOLERANCE = 1e-8
+
+
+class EntropicAffinity(Affinity):
+    r"""Entropic affinity of SNE and t-SNE.
+
+    .. math:: P_{ij} = \frac{\exp(-C_{ij} / \varepsilon_i)}{\sum_l \exp(-C_{il} / \varepsilon_i)}
+              \quad\text{with}\quad H(P_{i:}) = \log \xi + 1,
+
+    the solution of :math:`\min \langle P, C \rangle` over the row-stochastic matrices whose rows have
+    at least that entropy.
+
+    Parameters
+    ----------
+    perplexity : float, default=30.0
+        Effective number of neighbours of every row, xi.
+    symmetrize : bool, default=False
+        Return :math:`(P + P^\top) / 2`, as t-SNE does; its rows keep neither their sum nor their entropy.
+    metric, n_neighbors, self_loops, n_jobs, verbose
+        See :class:`snekhorn.affinities.base.Affinity`.
+
+    Attributes
+    ----------
+    affinity_, report_
+        See :class:`snekhorn.affinities.base.Affinity`.
+    bandwidths_ : ndarray of shape (n,)
+        epsilon, the dual variable of the entropy constraint.
+
+    References
+    ----------
+    Hinton and Roweis, Stochastic Neighbor Embedding, NIPS 2002.
+    """
+
+    def __init__(
+        self,
+        perplexity: float = 30.0,
+        *,
+        symmetrize: bool = False,
+        metric: str = "sqeuclidean",
+        n_neighbors: int | str | None = None,
+        self_loops: bool = True,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.perplexity = perplexity
+        self.symmetrize = symmetrize
+        self.metric = metric
+        self.n_neighbors = n_neighbors
+        self.self_loops = self_loops
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_parameters(self):
+        check_perplexity(self.perplexity)
+        check_choice(self.symmetrize, "symmetrize", (True, False))
+
+    def _compute(self, cost: DenseCost | GraphCost, X):
+        target = np.log(self._checked_perplexity(self.perplexity, cost))
+        rows = cost.rows(self_loops=self.self_loops, entropy=target)
+        self.bandwidths_ = rows[:, BANDWIDTH]
+        P = cost.kernel_affinity(1.0 / rows[:, BANDWIDTH], rows[:, LOG_NORMALIZER], self_loops=self.self_loops)
+        report = entropic_report(rows[:, ENTROPY], target)
+        return (symmetrize(P) if self.symmetrize else P), report
+
+
+def entropic_report(entropy, target) -> SolveReport:
+    """Rows above the target (more equally near points than the perplexity) or below it (too few neighbours)."""
+    above = entropy > target + ENTROPY_TOLERANCE
+    below = entropy < target - ENTROPY_TOLERANCE
+    return SolveReport(
+        converged=True,
+        n_iter=1,
+        n_passes=1,
+        marginal_gap=0.0,
+        entropy_gap=float(np.max(np.abs(entropy - target), where=~(above | below), initial=0.0)),
+        reason=Reason.CONVERGED.value,
+        n_floor_rows=int(above.sum()),
+        unreachable_rows=np.flatnonzero(below),
+    )

@@ -1,0 +1,107 @@
+"""Gaussian affinity with one bandwidth, normalised by row."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import brentq
+
+from ..costs import DenseCost, GraphCost
+from ..kernels.entropic import BANDWIDTH, ENTROPY, LOG_NORMALIZER
+from ..validation import check_choice, check_perplexity, check_positive
+from .base import Affinity, closed_form_report, symmetrize
+
+
+class GaussianAffinity(Affinity):
+    r"""Row-stochastic Gaussian affinity with a single bandwidth.
+
+    .. math:: P_{ij} = \frac{\exp(-C_{ij} / \nu)}{\sum_l \exp(-C_{il} / \nu)}
+
+    Parameters
+    ----------
+    bandwidth : float or None, default=None
+        nu. None takes the bandwidth whose average row entropy is :math:`\log \xi + 1`.
+    perplexity : float, default=30.0
+        Average perplexity xi where no bandwidth is given.
+    symmetrize : bool, default=False
+        Return :math:`(P + P^\top) / 2`.
+    metric, n_neighbors, self_loops, n_jobs, verbose
+        See :class:`snekhorn.affinities.base.Affinity`.
+
+    Attributes
+    ----------
+    affinity_, report_
+        See :class:`snekhorn.affinities.base.Affinity`.
+    bandwidth_ : float
+        nu, given or found.
+    """
+
+    def __init__(
+        self,
+        bandwidth: float | None = None,
+        *,
+        perplexity: float = 30.0,
+        symmetrize: bool = False,
+        metric: str = "sqeuclidean",
+        n_neighbors: int | str | None = None,
+        self_loops: bool = True,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.bandwidth = bandwidth
+        self.perplexity = perplexity
+        self.symmetrize = symmetrize
+        self.metric = metric
+        self.n_neighbors = n_neighbors
+        self.self_loops = self_loops
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_parameters(self):
+        check_choice(self.symmetrize, "symmetrize", (True, False))
+        check_bandwidth(self.bandwidth, self.perplexity)
+
+    def _compute(self, cost: DenseCost | GraphCost, X):
+        passes = 0
+        if self.bandwidth is None:
+            target = np.log(self._checked_perplexity(self.perplexity, cost))
+
+            def mean_entropy(bandwidth):
+                nonlocal passes
+                passes += 1
+                return float(cost.rows(self_loops=self.self_loops, bandwidth=bandwidth)[:, ENTROPY].mean())
+
+            self.bandwidth_ = solve_bandwidth(cost, mean_entropy, target, self_loops=self.self_loops)
+        else:
+            self.bandwidth_ = float(self.bandwidth)
+        rows = cost.rows(self_loops=self.self_loops, bandwidth=self.bandwidth_)
+        inverse = np.full(cost.n_points, 1.0 / self.bandwidth_)
+        P = cost.kernel_affinity(inverse, rows[:, LOG_NORMALIZER], self_loops=self.self_loops)
+        return (symmetrize(P) if self.symmetrize else P), closed_form_report(n_iter=passes, n_passes=passes + 1)
+
+
+def check_bandwidth(bandwidth, perplexity) -> None:
+    if bandwidth is None:
+        check_perplexity(perplexity)
+    else:
+        check_positive(bandwidth, "bandwidth")
+
+
+def solve_bandwidth(cost, mean_entropy, target, *, self_loops) -> float:
+    """The bandwidth at which `mean_entropy`, an increasing function of it, is the target."""
+    start = np.log(np.median(cost.rows(self_loops=self_loops, entropy=target)[:, BANDWIDTH]))
+
+    def gap(log_bandwidth):
+        return mean_entropy(np.exp(log_bandwidth)) - target
+
+    low = high = start
+    value = gap(start)
+    for _ in range(60):  # e^60 either way: no data is further from the median bandwidth of its rows
+        if value == 0.0:
+            return float(np.exp(low))
+        moved = gap(high + 1.0) if value < 0.0 else gap(low - 1.0)
+        low, high = (high, high + 1.0) if value < 0.0 else (low - 1.0, low)
+        if (moved > 0.0) != (value > 0.0):
+            return float(np.exp(brentq(gap, low, high, xtol=1e-12, rtol=1e-12)))
+        value = moved
+    # More equally near points than the perplexity (duplicates), or too few neighbours: the nearer end.
+    return float(np.exp(low if value > 0.0 else high))

@@ -1,0 +1,193 @@
+"""Symmetric entropic affinity: symmetric, doubly stochastic, and of constant row entropy."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from ..costs import DenseCost, GraphCost
+from ..optim.ascent import ascend
+from ..optim.newton import Outcome, maximize
+from ..optim.report import Reason, SolveReport
+from ..validation import check_choice, check_count, check_perplexity, check_points, check_positive
+from .base import Affinity
+from .capacity import feed_starved, metropolis_entropies
+from .dual import SymmetricDual
+from .start import balance, entropic_start
+
+FLOOR = 1e-3  # smallest entropy dual, relative to the median bandwidth of the rows
+CEILING = 1e3  # largest, relative to the largest bandwidth
+FEW_ENTRIES = 0.9  # share of its entries that a row with too few of them is asked to use
+MAX_ITER = {"newton": 200, "adam": 5000, "sgd": 5000, "lbfgs": 1000}
+
+
+class SymmetricEntropicAffinity(Affinity):
+    r"""Symmetric entropic affinity (SEA).
+
+    .. math:: \min_{P} \langle P, C \rangle \quad\text{s.t.}\quad P = P^\top,\; P \mathbf{1} = \mathbf{1},\;
+              H(P_{i:}) \ge \log \xi + 1 \text{ for all } i,
+
+    solved through its concave dual in :math:`\gamma \ge 0` and :math:`\lambda`, at whose maximum
+
+    .. math:: P_{ij} = \exp\left(\frac{\lambda_i + \lambda_j - 2 C_{ij}}{\gamma_i + \gamma_j}\right).
+
+    A row whose :math:`\gamma_i` reaches its floor (a thousandth of the median bandwidth) has a perplexity
+    above the one asked for, which the constraint allows; `report_.n_floor_rows` counts them.
+
+    Parameters
+    ----------
+    perplexity : float, default=30.0
+        Effective number of neighbours of every row, xi.
+    solver : {"newton", "adam", "sgd", "lbfgs"}, default="newton"
+        "newton" needs no tuning. The others are the dual ascent of the paper, for comparison.
+    gamma_squared : bool, default=True
+        Whether the dual ascent works on the square root of gamma; "newton" does not use it.
+    learning_rate : float or None, default=None
+        Step of "adam" and "sgd" in units of the median bandwidth, 0.1 if None.
+    tol : float, default=1e-8
+        Largest gap allowed, of a row's sum from 1 and of its entropy from the target.
+    max_iter : int or None, default=None
+        Largest number of outer iterations; None is 200 for "newton", 1000 for "lbfgs", 5000 for the others.
+    warm_start : bool, default=False
+        Start from the solution of the last call to `fit` if it had as many points: for sweeps of perplexity.
+    metric, n_neighbors, self_loops, n_jobs, verbose
+        See :class:`snekhorn.affinities.base.Affinity`.
+
+    Attributes
+    ----------
+    affinity_, report_
+        See :class:`snekhorn.affinities.base.Affinity`.
+    entropy_dual_ : ndarray of shape (n,)
+        gamma.
+    marginal_dual_ : ndarray of shape (n,)
+        lambda.
+
+    References
+    ----------
+    Van Assel, Vayer, Flamary and Courty, SNEkhorn: Dimension Reduction with Symmetric Entropic Affinities,
+    NeurIPS 2023.
+    """
+
+    def __init__(
+        self,
+        perplexity: float = 30.0,
+        *,
+        solver: str = "newton",
+        gamma_squared: bool = True,
+        learning_rate: float | None = None,
+        tol: float = 1e-8,
+        max_iter: int | None = None,
+        warm_start: bool = False,
+        metric: str = "sqeuclidean",
+        n_neighbors: int | str | None = None,
+        self_loops: bool = True,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.perplexity = perplexity
+        self.solver = solver
+        self.gamma_squared = gamma_squared
+        self.learning_rate = learning_rate
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.metric = metric
+        self.n_neighbors = n_neighbors
+        self.self_loops = self_loops
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_parameters(self):
+        check_perplexity(self.perplexity)
+        check_choice(self.solver, "solver", tuple(MAX_ITER))
+        check_choice(self.gamma_squared, "gamma_squared", (True, False))
+        check_choice(self.warm_start, "warm_start", (True, False))
+        check_positive(self.tol, "tol")
+        if self.learning_rate is not None:
+            check_positive(self.learning_rate, "learning_rate")
+        if self.max_iter is not None:
+            check_count(self.max_iter, "max_iter")
+
+    def _compute(self, cost: DenseCost | GraphCost, X: Any):
+        cost = cost.symmetrized()
+        log_perplexity = np.log(self._checked_perplexity(self.perplexity, cost))
+        if isinstance(cost, GraphCost) and self.metric != "precomputed":
+            cost = feed_starved(cost, check_points(X), self.metric, log_perplexity)
+        entries = cost.degrees + bool(self.self_loops)
+        target = np.minimum(log_perplexity, np.log(np.maximum(FEW_ENTRIES * entries, 1.0)))
+        target = np.where(entries > np.exp(log_perplexity), log_perplexity, target)
+
+        dual, x, n_passes = self._start(cost, target)
+        outcome = self._solve(dual, x)
+        n_passes += outcome.n_passes
+        stuck = outcome.reason in (Reason.STALLED, Reason.MAX_ITER)
+        if stuck and isinstance(cost, GraphCost) and self.self_loops and self.solver == "newton":
+            # Some rows ask for more than the graph can carry: fall back on what it certainly can.
+            target = np.minimum(target, metropolis_entropies(cost))
+            dual, x, passes = self._start(cost, target)
+            outcome = self._solve(dual, x)
+            n_passes += passes + outcome.n_passes
+
+        self.marginal_dual_, self.entropy_dual_ = outcome.point.x
+        P = cost.symmetric_affinity(self.marginal_dual_, self.entropy_dual_, self_loops=self.self_loops)
+        return P, self._report(outcome, dual, target < log_perplexity, n_passes)
+
+    def _start(self, cost, target):
+        """The dual problem, the point to start from, and the passes that took."""
+        x = entropic_start(cost, target, self_loops=self.self_loops)
+        floor, ceiling = FLOOR * np.median(x[1]), CEILING * np.max(x[1])
+        dual = SymmetricDual(cost, target, self.self_loops, lower=floor, upper=ceiling)
+        last = getattr(self, "entropy_dual_", np.empty(0))
+        if self.warm_start and last.size == cost.n_points:
+            return dual, np.stack([self.marginal_dual_, self.entropy_dual_]), 1
+        x = dual.project(x)
+        return dual, x, 1 + (0 if self.self_loops else balance(cost, x))
+
+    def _solve(self, dual, x) -> Outcome:
+        max_iter = MAX_ITER[self.solver] if self.max_iter is None else self.max_iter
+        with tqdm(desc=f"SEA, {self.solver}", disable=not self.verbose, unit="it") as bar:
+
+            def progress(n_iter, point):
+                bar.update(n_iter - bar.n)
+                bar.set_postfix(gap=f"{point.gap:.1e}")
+
+            if self.solver == "newton":
+                return maximize(dual, x, tol=self.tol, max_iter=max_iter, progress=progress)
+            return ascend(
+                dual,
+                x,
+                solver=self.solver,
+                squared=self.gamma_squared,
+                learning_rate=self.learning_rate,
+                tol=self.tol,
+                max_iter=max_iter,
+                progress=progress,
+            )
+
+    def _report(self, outcome, dual, lowered, n_passes) -> SolveReport:
+        point = outcome.point
+        starved = (point.x[1] >= dual.upper) & (point.gradient[1] > self.tol)
+        return SolveReport(
+            converged=outcome.reason is Reason.CONVERGED,
+            n_iter=outcome.n_iter,
+            n_passes=n_passes,
+            marginal_gap=point.marginal_gap,
+            entropy_gap=point.entropy_gap,
+            reason=outcome.reason.value,
+            n_floor_rows=int(np.sum((point.x[1] <= dual.lower) & point.held)),
+            unreachable_rows=np.flatnonzero(lowered | starved),
+            dual_values=outcome.values,
+        )
+
+    def _warn(self):
+        super()._warn()
+        if (rows := self.report_.unreachable_rows).size:
+            warnings.warn(
+                f"{rows.size} rows (first {rows[0]}) cannot reach perplexity {self.perplexity:g} on this neighbour "
+                "graph and have the largest one it is sure to carry; raise n_neighbors or lower perplexity.",
+                UserWarning,
+                stacklevel=4,
+            )

@@ -1,0 +1,216 @@
+"""Costs between points, dense or on a neighbour graph: two forms of one contract."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .kernels import entropic, sweep, symmetric
+from .kernels.threads import run_rows
+
+Array: TypeAlias = NDArray[Any]  # of float64, or float32 where the input is
+
+ROWS_AT_ONCE = 256  # of a dense matrix, where a temporary of the whole would double the memory
+
+
+class _Cost:
+    """What both forms share: loops over rows on threads, and the shapes of their results."""
+
+    n_threads: int
+
+    @property
+    def n_points(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def n_pairs(self) -> int:
+        raise NotImplementedError
+
+    def _arrays(self) -> tuple[NDArray[Any], ...]:
+        raise NotImplementedError
+
+    def rows(self, *, self_loops: bool, entropy: Any = 0.0, bandwidth: Any = None) -> Array:
+        """Bandwidth, log normaliser and entropy of every row of exp(-C / bandwidth), normalised.
+
+        Without a bandwidth, the one whose row entropy is `entropy` is searched.
+        """
+        n = self.n_points
+        inverse = np.zeros(n) if bandwidth is None else np.broadcast_to(1.0 / np.asarray(bandwidth, dtype=float), n)
+        target = np.broadcast_to(np.asarray(entropy, dtype=float), n)
+        rows = np.empty((n, entropic.N_COLUMNS))
+        arrays, kernel = self._row_kernel()
+        self._run(kernel, *arrays, self_loops, np.ascontiguousarray(inverse), np.ascontiguousarray(target), rows)
+        return rows
+
+    def _row_kernel(self) -> tuple[tuple[NDArray[Any], ...], Any]:
+        raise NotImplementedError
+
+    def _run(self, kernel: Any, *args: Any) -> None:
+        run_rows(kernel, self.n_points, self.n_pairs, self.n_threads, *args)
+
+
+@dataclass(frozen=True)
+class DenseCost(_Cost):
+    """A full symmetric cost matrix with zero diagonal."""
+
+    matrix: Array
+    n_threads: int = 1
+
+    @property
+    def n_points(self) -> int:
+        return self.matrix.shape[0]
+
+    @property
+    def n_pairs(self) -> int:
+        return self.matrix.size
+
+    @property
+    def degrees(self) -> NDArray[np.intp]:
+        return np.full(self.n_points, self.n_points - 1)
+
+    def _row_kernel(self):
+        return (self.matrix,), entropic.dense_rows
+
+    def terms(self, lam: Array, gam: Array, *, self_loops: bool) -> Array:
+        """Row sums that make up the symmetric dual and its derivatives (see kernels.symmetric)."""
+        terms = np.empty((self.n_points, symmetric.N_TERMS))
+        self._run(symmetric.dense_terms, self.matrix, lam, gam, self_loops, terms)
+        return terms
+
+    def product(self, lam: Array, gam: Array, u: Array, v: Array, *, self_loops: bool) -> Array:
+        """Product of minus the Hessian of the symmetric dual with (u, v)."""
+        out = np.empty((2, self.n_points))
+        self._run(symmetric.dense_product, self.matrix, lam, gam, u, v, self_loops, out)
+        return out
+
+    def sweep(self, lam: Array, gam: Array, slack: float) -> float:
+        """Balance the rows in place, one after the other; return the worst |log mass| met."""
+        return sweep.dense_sweep(self.matrix, lam, gam, slack)
+
+    def symmetric_affinity(self, lam: Array, gam: Array, *, self_loops: bool) -> Array:
+        """exp((lambda_i + lambda_j - 2 C_ij) / (gamma_i + gamma_j))"""
+        out = np.empty_like(self.matrix)
+        self._run(symmetric.dense_affinity, self.matrix, lam, gam, self_loops, out)
+        return out
+
+    def kernel_affinity(self, inverse: Array, log_normalizer: Array, *, self_loops: bool) -> Array:
+        """exp(-C_ij inverse_i - log_normalizer_i)"""
+        out = np.empty_like(self.matrix)
+        for start in range(0, self.n_points, ROWS_AT_ONCE):
+            block = slice(start, start + ROWS_AT_ONCE)
+            exponent = -self.matrix[block] * inverse[block, None] - log_normalizer[block, None]
+            np.exp(exponent, out=out[block], casting="same_kind")
+        if not self_loops:
+            np.fill_diagonal(out, 0.0)
+        return out
+
+    def scaled(self, scale: Array) -> DenseCost:
+        """Costs C_ij / (scale_i scale_j)."""
+        matrix = (self.matrix / scale[:, None]) / scale
+        return replace(self, matrix=matrix.astype(self.matrix.dtype, copy=False))
+
+    def kth_smallest(self, k: int) -> Array:
+        """Cost of every point to its k-th nearest other point."""
+        out = np.empty(self.n_points)
+        for start in range(0, self.n_points, ROWS_AT_ONCE):
+            block = slice(start, start + ROWS_AT_ONCE)
+            out[block] = np.partition(self.matrix[block], k, axis=1)[:, k]  # the point itself comes first
+        return out
+
+    def symmetrized(self) -> DenseCost:
+        return self
+
+
+@dataclass(frozen=True)
+class GraphCost(_Cost):
+    """Costs on the edges of a graph without self-loops, as compressed rows.
+
+    Row i may list its own neighbours only (a directed graph), which is all that row-wise affinities need;
+    `symmetrized` gives the graph that the symmetric ones need.
+    """
+
+    indptr: NDArray[np.integer[Any]]
+    indices: NDArray[np.integer[Any]]
+    values: Array
+    n_threads: int = 1
+    recall: float | None = None
+
+    @property
+    def n_points(self) -> int:
+        return self.indptr.size - 1
+
+    @property
+    def n_pairs(self) -> int:
+        return self.values.size
+
+    @property
+    def degrees(self) -> NDArray[np.intp]:
+        return np.diff(self.indptr)
+
+    def _row_kernel(self):
+        return (self.indptr, self.values), entropic.graph_rows
+
+    def terms(self, lam: Array, gam: Array, *, self_loops: bool) -> Array:
+        terms = np.empty((self.n_points, symmetric.N_TERMS))
+        self._run(symmetric.graph_terms, self.indptr, self.indices, self.values, lam, gam, self_loops, terms)
+        return terms
+
+    def product(self, lam: Array, gam: Array, u: Array, v: Array, *, self_loops: bool) -> Array:
+        out = np.empty((2, self.n_points))
+        arrays = (self.indptr, self.indices, self.values)
+        self._run(symmetric.graph_product, *arrays, lam, gam, u, v, self_loops, out)
+        return out
+
+    def sweep(self, lam: Array, gam: Array, slack: float) -> float:
+        return sweep.graph_sweep(self.indptr, self.indices, self.values, lam, gam, slack)
+
+    def symmetric_affinity(self, lam: Array, gam: Array, *, self_loops: bool) -> sparse.csr_matrix:
+        out = np.empty_like(self.values)
+        self._run(symmetric.graph_affinity, self.indptr, self.indices, self.values, lam, gam, out)
+        return self._matrix(out, np.exp(lam / gam) if self_loops else None)
+
+    def kernel_affinity(self, inverse: Array, log_normalizer: Array, *, self_loops: bool) -> sparse.csr_matrix:
+        row = np.repeat(np.arange(self.n_points), self.degrees)
+        exponent = -self.values * inverse[row] - log_normalizer[row]
+        return self._matrix(np.exp(exponent), np.exp(-log_normalizer) if self_loops else None)
+
+    def scaled(self, scale: Array) -> GraphCost:
+        row = np.repeat(np.arange(self.n_points), self.degrees)
+        return replace(self, values=(self.values / scale[row] / scale[self.indices]).astype(self.values.dtype))
+
+    def kth_smallest(self, k: int) -> Array:
+        return np.array([np.partition(row, k - 1)[k - 1] for row in np.split(self.values, self.indptr[1:-1])])
+
+    def symmetrized(self) -> GraphCost:
+        """The graph with an edge wherever one of its two directions has one."""
+        n = self.n_points
+        # Positions instead of costs: sparse matrices drop zeros, which are the costs of duplicates.
+        position = np.arange(1, self.n_pairs + 1)
+        edges = sparse.csr_matrix((position, self.indices, self.indptr), shape=(n, n))
+        edges = edges.maximum(edges.T).tocsr()
+        edges.sort_indices()
+        return replace(self, indptr=edges.indptr, indices=edges.indices, values=self.values[edges.data - 1])
+
+    def joined(self, other: GraphCost) -> GraphCost:
+        """The graph with the edges of both."""
+        n = self.n_points
+        values = np.concatenate([self.values, other.values])
+        first = sparse.csr_matrix((np.arange(1, self.n_pairs + 1), self.indices, self.indptr), shape=(n, n))
+        positions = np.arange(self.n_pairs + 1, values.size + 1)
+        second = sparse.csr_matrix((positions, other.indices, other.indptr), shape=(n, n))
+        edges = first.maximum(second).tocsr()
+        edges.sort_indices()
+        return replace(self, indptr=edges.indptr, indices=edges.indices, values=values[edges.data - 1])
+
+    def _matrix(self, data: Array, diagonal: Array | None) -> sparse.csr_matrix:
+        n = self.n_points
+        data = data.astype(self.values.dtype, copy=False)
+        matrix = sparse.csr_matrix((data, self.indices, self.indptr), shape=(n, n))
+        if diagonal is not None:
+            matrix = (matrix + sparse.diags(diagonal.astype(data.dtype))).tocsr()
+        matrix.sort_indices()
+        return matrix

@@ -1,0 +1,48 @@
+"""Squared Euclidean distances by direct differences: exact for duplicates, indifferent to an offset of X."""
+
+import numpy as np
+from numba import njit
+
+from .threads import FAST
+
+
+@njit(fastmath=FAST, cache=True)
+def _squared_distance(x, y):
+    """sum_k (x_k - y_k)^2"""
+    total = 0.0
+    for k in range(x.size):
+        difference = np.float64(x[k]) - np.float64(y[k])
+        total += difference * difference
+    return total
+
+
+@njit(nogil=True, cache=True)
+def dense_squared_distances(start, stop, x, out):
+    """Fill rows and columns of `out` for the pairs j < i of the strided rows i; each entry is written once.
+
+    Row i costs i distances, so rows are dealt in pairs (i, n - 1 - i) of equal total work.
+    """
+    n = x.shape[0]
+    for pair in range(start, stop):
+        for i in (pair, n - 1 - pair):
+            out[i, i] = 0.0
+            for j in range(i):
+                d = _squared_distance(x[i], x[j])
+                out[i, j] = d
+                out[j, i] = d
+            if 2 * pair + 1 == n:
+                break
+
+
+@njit(nogil=True, cache=True)
+def neighbor_squared_distances(start, stop, x, indices, out):
+    """Distances of every row of `indices` to its point, both sorted by distance, then by index."""
+    for i in range(start, stop):
+        order = np.argsort(indices[i])
+        near = indices[i][order]
+        d = np.empty(near.size)
+        for k in range(near.size):
+            d[k] = _squared_distance(x[i], x[near[k]])
+        order = np.argsort(d, kind="mergesort")
+        indices[i] = near[order]
+        out[i] = d[order]

@@ -1,0 +1,108 @@
+"""Root search for the bandwidth of every row: the inverse temperature whose row entropy is the target."""
+
+import numpy as np
+from numba import njit
+
+from .fastexp import fast_exp
+from .threads import FAST
+
+MAX_ITERATIONS = 100
+ENTROPY_TOLERANCE = 1e-13
+COLDEST = 40.0  # exp(-40) vanishes beside 1 in float64
+HOTTEST = 1e-9  # at this temperature the row is uniform to nine digits
+
+# Columns of the array that the kernels fill.
+BANDWIDTH, LOG_NORMALIZER, ENTROPY, N_COLUMNS = 0, 1, 2, 3
+
+
+@njit(fastmath=FAST, cache=True, error_model="numpy")
+def _moments(excess, inverse, self_term):
+    """Z, E[d] and Var[d] under p proportional to exp(-d * inverse), d the excess costs of a row."""
+    z = s1 = s2 = 0.0
+    for j in range(excess.size):
+        d = excess[j]
+        e = fast_exp(-d * inverse)
+        z += e
+        e *= d
+        s1 += e
+        s2 += e * d
+    if self_term >= 0.0:
+        e = fast_exp(-self_term * inverse)
+        z += e
+        s1 += e * self_term
+        s2 += e * self_term * self_term
+    mean = s1 / z
+    return z, mean, s2 / z - mean * mean
+
+
+@njit(cache=True, error_model="numpy")
+def _search(excess, self_term, target):
+    """Inverse bandwidth b with log Z(b) + b E[d] = target, by Newton's method on log b inside a bracket.
+
+    Entropy falls as b grows, from the log of the number of entries to that of the number of
+    nearest ones. A target outside this range is answered by the end of the range nearer to it.
+    """
+    total, smallest, largest = 0.0, np.inf, 0.0
+    for d in excess:
+        total += d
+        largest = max(largest, d)
+        if 0.0 < d < smallest:
+            smallest = d
+    if self_term > 0.0:
+        largest = max(largest, self_term)
+        smallest = min(smallest, self_term)
+    if largest == 0.0:  # all entries are equally near: any bandwidth gives the uniform row
+        return 1.0
+    low = np.log(HOTTEST / largest)
+    high = np.log((COLDEST + np.log(excess.size + 1.0)) / smallest)
+    x = min(max(np.log(excess.size / total), low), high)
+    for _ in range(MAX_ITERATIONS):
+        inverse = np.exp(x)
+        z, mean, variance = _moments(excess, inverse, self_term)
+        gap = np.log(z) + inverse * mean - target
+        if abs(gap) < ENTROPY_TOLERANCE:
+            break
+        if gap > 0.0:
+            low = x
+        else:
+            high = x
+        step = gap / (inverse * inverse * variance)
+        x = x + step if low < x + step < high else 0.5 * (low + high)
+        if high - low < 1e-15 * max(1.0, abs(x)):
+            break
+    return np.exp(x)
+
+
+@njit(cache=True, error_model="numpy")
+def _solve_row(excess, self_loops, inverse, target, row):
+    """Fill `row` for one row of costs; `excess` holds the costs and is overwritten."""
+    nearest = 0.0 if self_loops else excess.min()
+    excess -= nearest
+    self_term = 0.0 if self_loops else -1.0
+    if inverse == 0.0:
+        inverse = _search(excess, self_term, target)
+    z, mean, _ = _moments(excess, inverse, self_term)
+    row[BANDWIDTH] = 1.0 / inverse
+    row[LOG_NORMALIZER] = np.log(z) - nearest * inverse
+    row[ENTROPY] = np.log(z) + inverse * mean
+
+
+@njit(nogil=True, cache=True)
+def dense_rows(start, stop, cost, self_loops, inverse, target, rows):
+    """Bandwidth, log normaliser and entropy of every row of a full cost matrix.
+
+    The inverse bandwidth is the one given or, where that is zero, the one whose entropy is `target`.
+    """
+    excess = np.empty(cost.shape[1] - 1)
+    for i in range(start, stop):
+        excess[:i] = cost[i, :i]
+        excess[i:] = cost[i, i + 1 :]
+        _solve_row(excess, self_loops, inverse[i], target[i], rows[i])
+
+
+@njit(nogil=True, cache=True)
+def graph_rows(start, stop, indptr, cost, self_loops, inverse, target, rows):
+    """The same for the rows of a neighbour graph."""
+    for i in range(start, stop):
+        excess = cost[indptr[i] : indptr[i + 1]].astype(np.float64)
+        _solve_row(excess, self_loops, inverse[i], target[i], rows[i])

@@ -1,0 +1,139 @@
+"""Nearest neighbours of every point: exact for moderate n, by an inverted file above.
+
+faiss finds candidates in float32; their costs are then computed from X itself by direct differences, so
+duplicates have cost 0 and neither the offset nor the scale of X matters. Results do not depend on the
+number of threads.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
+
+from .costs import Array, GraphCost
+from .kernels.distances import neighbor_squared_distances
+from .kernels.threads import run_rows
+
+EXACT_LIMIT = 30_000  # points; above, the inverted file is clearly faster: see benchmarks/neighbors.py
+RECALL_GOAL = 0.96
+RECALL_SAMPLE = 1000
+FIRST_PROBES = 4
+CENTROID_ITERATIONS = 8
+ROWS_AT_ONCE = 65_536
+
+EUCLIDEAN = ("sqeuclidean", "euclidean", "l2")
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """Indices and costs (n, k) of the nearest other points, and the share of the true ones among them."""
+
+    indices: NDArray[np.integer[Any]]
+    costs: Array
+    recall: float
+
+    def graph(self, n_threads: int) -> GraphCost:
+        n, k = self.indices.shape
+        indptr = np.arange(0, n * k + 1, k)
+        return GraphCost(indptr, self.indices.ravel(), self.costs.ravel(), n_threads, self.recall)
+
+
+def find_neighbors(X: Any, k: int, metric: str, n_threads: int, *, approximate: bool | None = None) -> Neighbors:
+    """The k nearest other points of every point; `approximate` None decides by the number of points."""
+    if sparse.issparse(X) or metric not in (*EUCLIDEAN, "cosine"):
+        return _search_sklearn(X, k, metric, n_threads)
+    if metric == "cosine":
+        X = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(X.dtype).tiny)
+    if approximate is None:
+        approximate = X.shape[0] > EXACT_LIMIT
+    with _faiss_threads(n_threads) as faiss:
+        points = _centred(X)
+        found, recall = _search_inverted(faiss, points, k) if approximate else (_search_exact(faiss, points, k), 1.0)
+    indices = _without_self(found)
+    costs = np.empty(indices.shape, dtype=X.dtype)
+    run_rows(neighbor_squared_distances, X.shape[0], indices.size, n_threads, X, indices, costs)
+    if metric == "cosine":
+        costs /= 2  # |x - y|^2 = 2 - 2 cos for unit rows
+    elif metric != "sqeuclidean":
+        np.sqrt(costs, out=costs)
+    return Neighbors(indices, costs, recall)
+
+
+@contextmanager
+def _faiss_threads(n_threads):
+    import faiss  # imported here: it takes longer to load than the rest of the package
+
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(n_threads)
+    try:
+        yield faiss
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
+def _centred(X):
+    """X as float32, centred and scaled so that float32 loses nothing to an offset or to extreme units."""
+    centre = X.mean(axis=0, dtype=np.float64)
+    scale = max(float(np.max(X.max(axis=0) - centre)), float(np.max(centre - X.min(axis=0)))) or 1.0
+    points = np.empty(X.shape, dtype=np.float32)
+    for start in range(0, X.shape[0], ROWS_AT_ONCE):
+        block = slice(start, start + ROWS_AT_ONCE)
+        points[block] = (X[block] - centre) / scale
+    return points
+
+
+def _search_exact(faiss, points, k, queries=None):
+    index = faiss.IndexFlatL2(points.shape[1])
+    index.add(points)
+    return index.search(points if queries is None else queries, k + 1)[1]
+
+
+def _search_inverted(faiss, points, k):
+    """Search with the smallest number of probes, doubling, whose recall on a sample reaches the goal."""
+    n, p = points.shape
+    n_lists = int(2 * np.sqrt(n))
+    quantizer = faiss.IndexFlatL2(p)
+    index = faiss.IndexIVFFlat(quantizer, p, n_lists, faiss.METRIC_L2)
+    index.cp.niter = CENTROID_ITERATIONS
+    index.cp.max_points_per_centroid = 64
+    index.train(points)
+    index.add(points)
+    sample = np.linspace(0, n - 1, RECALL_SAMPLE).astype(np.int64)
+    truth = _search_exact(faiss, points, k, points[sample])
+    index.nprobe = FIRST_PROBES
+    while True:
+        found = index.search(points[sample], k + 1)[1]
+        recall = float(np.mean([np.isin(a, b).mean() for a, b in zip(truth, found, strict=True)]))
+        if recall >= RECALL_GOAL or index.nprobe >= n_lists:
+            break
+        index.nprobe = min(int(1.5 * index.nprobe), n_lists)
+    found = index.search(points, k + 1)[1]
+    short = np.flatnonzero((found < 0).any(axis=1))  # the probed lists held fewer than k points
+    if short.size:
+        found[short] = _search_exact(faiss, points, k, points[short])
+    return found, recall
+
+
+def _without_self(found):
+    """Drop every point from its own list or, where duplicates have crowded it out, the last entry."""
+    n, k1 = found.shape
+    own = found == np.arange(n)[:, None]
+    own[~own.any(axis=1), -1] = True
+    return np.ascontiguousarray(found[~own].reshape(n, k1 - 1))
+
+
+def _search_sklearn(X, k, metric, n_threads):
+    squared = metric == "sqeuclidean"
+    search = NearestNeighbors(n_neighbors=k, metric="euclidean" if squared else metric, n_jobs=n_threads)
+    costs, indices = search.fit(X).kneighbors()
+    if squared:
+        costs = costs**2
+    order = np.lexsort((indices, costs), axis=1)
+    indices, costs = np.take_along_axis(indices, order, 1), np.take_along_axis(costs, order, 1)
+    return Neighbors(indices, np.maximum(costs, 0.0).astype(X.dtype, copy=False), 1.0)

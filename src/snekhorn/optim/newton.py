@@ -1,0 +1,188 @@
+"""Projected Newton-CG for a concave function of two unknowns a row, one of them in a box.
+
+Every step solves (H + mu D) d = rhs by conjugate gradient, H minus the Hessian and D its two-by-two
+diagonal blocks, which are also the preconditioner. mu is the Levenberg-Marquardt damping.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .report import Reason
+
+Array: TypeAlias = NDArray[Any]  # of float64
+
+MAX_CG_ITERATIONS = 60
+LOOSEST_CG, TIGHTEST_CG, CG_POWER = 0.3, 1e-3, 0.7  # relative residual asked of CG: a power of the gap
+SMALLEST_SHRINK = 0.4  # a boxed unknown keeps at least this share of its value in one step
+FIRST_DAMPING, DAMPING_GROWTH, LARGEST_DAMPING = 0.1, 4.0, 1e12
+SUFFICIENT_INCREASE = 0.05  # of the predicted one, to accept a step
+GOOD_MODEL, POOR_MODEL = 0.7, 0.25  # ratios of actual to predicted increase that move the damping
+ROUNDING = 1e-13  # relative size below which a change of the value is noise
+LEAST_VARIANCE = 0.05  # blocks of rows that rest on a single pair are singular: see _blocks
+
+
+@dataclass(frozen=True)
+class Point:
+    """The function and its derivatives at x = (free unknowns, boxed unknowns), an array (2, n)."""
+
+    x: Array
+    value: float
+    magnitude: float  # sum of the absolute terms of the value: the scale of its rounding
+    gradient: Array
+    rhs: Array  # right-hand side of the Newton system: the gradient, or a better-scaled residual
+    blocks: tuple[Array, Array, Array]  # diagonal, off-diagonal, diagonal of the blocks of H
+    held: NDArray[np.bool_]  # rows whose boxed unknown is at a bound it is pushed against
+    marginal_gap: float
+    entropy_gap: float
+
+    @property
+    def gap(self) -> float:
+        return max(self.marginal_gap, self.entropy_gap)
+
+
+class Problem(Protocol):
+    lower: Array | float
+    upper: Array | float
+
+    def evaluate(self, x: Array) -> Point: ...
+    def product(self, x: Array, v: Array) -> Array: ...
+    def project(self, x: Array) -> Array: ...
+
+
+@dataclass
+class Outcome:
+    """Where the loop ended, and how."""
+
+    point: Point
+    reason: Reason
+    n_iter: int
+    n_passes: int
+    values: list[float]
+
+
+def maximize(
+    problem: Problem,
+    x: Array,
+    *,
+    tol: float,
+    max_iter: int,
+    progress: Callable[[int, Point], None] | None = None,
+) -> Outcome:
+    """Maximise from x until both gaps are below tol."""
+    point = problem.evaluate(problem.project(x))
+    values, passes, damping, plain = [point.value], 1, 0.0, False
+    for n_iter in range(max_iter + 1):
+        if progress is not None:
+            progress(n_iter, point)
+        if point.gap < tol:
+            return Outcome(point, Reason.CONVERGED, n_iter, passes, values)
+        if not np.isfinite(point.gap):
+            return Outcome(point, Reason.DIVERGED, n_iter, passes, values)
+        if n_iter == max_iter:
+            break
+        step, predicted, used = _direction(problem, point, damping, tol, plain=plain)
+        passes += used
+        if predicted <= 0.0 and not plain:
+            plain = True  # the rescaled residual gave no ascent direction: the gradient does
+            continue
+        trial = problem.evaluate(_limit(problem, point, step))
+        passes += 1
+        noise = ROUNDING * point.magnitude
+        increase = trial.value - point.value
+        if predicted > noise:
+            ratio = increase / predicted if np.isfinite(trial.gap) else -np.inf
+            accepted = ratio > SUFFICIENT_INCREASE
+        else:  # the value cannot tell any more: let the gaps decide
+            accepted = trial.gap < point.gap
+            ratio = GOOD_MODEL if accepted else -np.inf
+        if accepted:
+            point, plain = trial, False
+            values.append(point.value)
+        if ratio >= GOOD_MODEL:
+            damping = damping / 10 if damping > 1e-3 else 0.0
+        elif ratio < POOR_MODEL:
+            damping = max(DAMPING_GROWTH * damping, FIRST_DAMPING)
+        if damping > LARGEST_DAMPING or (not accepted and predicted <= noise and damping > 1.0):
+            reason = Reason.ROUNDING if predicted <= noise else Reason.STALLED
+            return Outcome(point, reason, n_iter + 1, passes, values)
+    return Outcome(point, Reason.MAX_ITER, max_iter, passes, values)
+
+
+def _direction(problem, point, damping, tol, *, plain):
+    """Newton direction, the increase it promises, and the passes it took."""
+    a, b, c, ridge = _blocks(point)
+    free = ~point.held
+    determinant = np.maximum(a * c - b * b, 1e-12 * a * c + np.finfo(float).tiny)
+
+    def precondition(r):
+        both = np.stack([c * r[0] - b * r[1], a * r[1] - b * r[0]]) / determinant
+        return np.where(free, both, np.stack([r[0] / a, np.zeros_like(a)])) / (1.0 + damping)
+
+    def apply(v):
+        h = problem.product(point.x, v)
+        h[1] += ridge * v[1]
+        h += damping * np.stack([a * v[0] + b * v[1], b * v[0] + c * v[1]])
+        h[1] *= free
+        return h
+
+    rhs = (point.gradient if plain else point.rhs).copy()
+    rhs[1] *= free
+    # No tighter than the tolerance needs, nor than Newton's method can use so far from the end.
+    accuracy = max(TIGHTEST_CG, point.gap**CG_POWER, 0.3 * tol / point.gap)
+    step, passes = conjugate_gradient(apply, precondition, rhs, min(LOOSEST_CG, accuracy))
+    # Half the slope is the increase of a quadratic at its top; it is exact at damping 0.
+    slope = np.sum(point.gradient[0] * step[0]) + np.sum((point.gradient[1] * step[1])[free])
+    return step, 0.5 * slope, passes
+
+
+def _blocks(point):
+    """Blocks of H, their last entry raised where the row's variance vanishes.
+
+    A row whose mass rests on one pair has a singular block and would take an endless step. The ridge
+    bounds it, and fades with the gap so that the last steps are Newton's own.
+    """
+    a, b, c = point.blocks
+    a = np.maximum(a, np.finfo(float).tiny)
+    variance = np.maximum(c / a - (b / a) ** 2, 0.0)
+    ridge = a * np.maximum(0.0, LEAST_VARIANCE * min(1.0, point.gap) - variance)
+    return a, b, c + ridge, ridge
+
+
+def _limit(problem, point, step):
+    """The step, projected row by row: one bad row must not hold back the others."""
+    free, boxed = point.x
+    wanted = boxed + step[1]
+    lowest = np.maximum(problem.lower, SMALLEST_SHRINK * boxed)
+    reached = np.clip(wanted, lowest, problem.upper)
+    # A row stopped short of its bound moves along its own direction; one stopped by it slides.
+    short = (reached != wanted) & (reached > problem.lower) & (reached < problem.upper)
+    share = np.where(short, (reached - boxed) / np.where(short, step[1], 1.0), 1.0)
+    return problem.project(np.stack([free + share * step[0], reached]))
+
+
+def conjugate_gradient(
+    apply: Callable[[Array], Array], precondition: Callable[[Array], Array], rhs: Array, accuracy: float
+) -> tuple[Array, int]:
+    """Solve apply(x) = rhs to a relative residual, measured in the preconditioner's norm."""
+    x, residual = np.zeros_like(rhs), rhs.copy()
+    z = precondition(residual)
+    direction, energy = z.copy(), float(np.sum(residual * z))
+    enough = accuracy**2 * energy
+    for n_iter in range(1, MAX_CG_ITERATIONS + 1):
+        product = apply(direction)
+        curvature = float(np.sum(direction * product))
+        if not curvature > 0.0:
+            return x, n_iter
+        step = energy / curvature
+        x += step * direction
+        residual -= step * product
+        z = precondition(residual)
+        previous, energy = energy, float(np.sum(residual * z))
+        if energy <= enough:
+            break
+        direction = z + (energy / previous) * direction
+    return x, n_iter

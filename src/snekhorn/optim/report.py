@@ -1,0 +1,67 @@
+"""What a solver says of its work: one result object, whatever the solver."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Reason(str, Enum):
+    """Why a solver stopped; the text tells the user what to do."""
+
+    CONVERGED = "converged"
+    CLOSED_FORM = "computed in closed form"
+    ROUNDING = "stopped by rounding: the gaps no longer shrink; raise tol or use float64 input"
+    MAX_ITER = "stopped at max_iter before reaching tol; raise max_iter or tol, or use solver='newton'"
+    STALLED = (
+        "no step improves the dual any more; the graph may not carry this perplexity: "
+        "raise n_neighbors, lower perplexity or allow self_loops"
+    )
+    DIVERGED = "the iterates overflowed; lower learning_rate or use solver='newton'"
+
+
+@dataclass
+class SolveReport:
+    """Outcome of computing an affinity.
+
+    Attributes
+    ----------
+    converged : bool
+        Whether both gaps are below the tolerance.
+    n_iter : int
+        Outer iterations of the solver.
+    n_passes : int
+        Sweeps over all pairs of points, products with the Hessian included.
+    marginal_gap : float
+        Largest distance of a row sum from 1.
+    entropy_gap : float
+        Largest distance of a row's entropy from its target. A row whose bandwidth is at the floor
+        counts only if its entropy is below the target.
+    reason : str
+        Why the solver stopped, in words.
+    n_floor_rows : int
+        Rows whose entropy dual sits at its floor; their perplexity is above the one asked for.
+    unreachable_rows : ndarray of int
+        Rows that cannot reach the perplexity asked for (too few edges, or neighbours whose mass is
+        spent) and were given the largest one they can be sure to reach.
+    dual_values : list of float
+        Dual objective after every accepted step.
+    neighbor_recall : float or None
+        Share of the true nearest neighbours found, measured on a sample; None for a full matrix.
+    """
+
+    converged: bool
+    n_iter: int
+    n_passes: int
+    marginal_gap: float
+    entropy_gap: float
+    reason: str
+    n_floor_rows: int = 0
+    unreachable_rows: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    dual_values: list[float] = field(default_factory=list)
+    neighbor_recall: float | None = None
+
+    def __str__(self) -> str:
+        gaps = f"marginal gap {self.marginal_gap:.1e}, entropy gap {self.entropy_gap:.1e}"
+        return f"{self.reason} ({self.n_iter} iterations, {self.n_passes} passes, {gaps})"

@@ -1,0 +1,131 @@
+"""Checks of what users hand in: every error names the parameter, the value received and the remedy."""
+
+import numbers
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+
+ROWS_AT_ONCE = 4096
+
+
+def check_points(X: Any, *, name: str = "X") -> Any:
+    """X as a two-dimensional float array (float32 stays float32) or CSR matrix, finite, of two rows or more."""
+    X = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        input_name=name,
+    )
+    n, p = X.shape
+    if n < 2 or p < 1:
+        raise ValueError(f"{name} has shape {n} x {p}: an affinity needs at least 2 points (rows) and 1 feature.")
+    values = X.data[None] if sparse.issparse(X) else X
+    for start in range(0, values.shape[0], ROWS_AT_ONCE):
+        block = values[start : start + ROWS_AT_ONCE]
+        if not np.isfinite(block).all():
+            row, column = np.argwhere(~np.isfinite(block))[0]
+            where = "" if sparse.issparse(X) else f" at row {start + row}, column {column}"
+            raise ValueError(
+                f"{name} contains {block[row, column]}{where}; NaN and infinite values have no distance: "
+                "drop these rows or impute them."
+            )
+    return X
+
+
+def check_cost_matrix(C: Any) -> NDArray[np.floating[Any]]:
+    """C as a full cost matrix: square, finite, non-negative, symmetric, with zero diagonal."""
+    C = check_points(C, name="the precomputed cost matrix X")
+    if C.shape[0] != C.shape[1]:
+        raise ValueError(
+            f"metric='precomputed' needs a square cost matrix, X has shape {C.shape}; "
+            "pass the pairwise distances, or another metric for raw features."
+        )
+    scale = float(np.abs(C).max())
+    if (lowest := float(C.min())) < 0.0:
+        raise ValueError(
+            f"the precomputed cost matrix X has negative entries (smallest {lowest:.3g}); "
+            "costs are non-negative: pass distances, not similarities."
+        )
+    if (diagonal := float(np.abs(np.diag(C)).max())) > 0.0:
+        raise ValueError(
+            f"the precomputed cost matrix X has a non-zero diagonal (largest {diagonal:.3g}); "
+            "the cost of a point to itself is 0: use numpy.fill_diagonal(X, 0)."
+        )
+    tolerance = scale * (1e-5 if C.dtype == np.float32 else 1e-10)
+    exact = True
+    for start in range(0, C.shape[0], ROWS_AT_ONCE):
+        block = slice(start, start + ROWS_AT_ONCE)
+        worst = float(np.abs(C[block] - C[:, block].T).max())
+        exact &= worst == 0.0
+        if worst > tolerance:
+            raise ValueError(
+                f"the precomputed cost matrix X is not symmetric (largest difference {worst:.3g}); "
+                "use (X + X.T) / 2 if that is what you mean."
+            )
+    return C if exact else (C + C.T) / 2
+
+
+def check_perplexity(perplexity: Any) -> float:
+    """A finite number above 1."""
+    if not _is_real(perplexity) or not 1.0 < perplexity < np.inf:
+        raise ValueError(f"perplexity must be a finite number above 1, got {perplexity!r}; 30 is a good start.")
+    return float(perplexity)
+
+
+def clamp_perplexity(perplexity: float, n_entries: int) -> float:
+    """Perplexity, or the largest sensible one where rows of `n_entries` cannot have it.
+
+    A row of n entries has perplexity n only if it is uniform, which tells nothing of the data; one less
+    is the largest value that leaves a choice (half way to 1 where that would be 1).
+    """
+    if perplexity < n_entries:
+        return perplexity
+    largest = max(n_entries - 1.0, (n_entries + 1.0) / 2.0)
+    warnings.warn(
+        f"perplexity={perplexity:g} is not below the {n_entries} entries that a row can have here; "
+        f"using {largest:g}, the largest sensible value. Pass a smaller perplexity to choose it yourself.",
+        UserWarning,
+        stacklevel=4,
+    )
+    return largest
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def check_positive(value: Any, name: str) -> float:
+    """A positive finite number."""
+    if not _is_real(value) or not 0.0 < value < np.inf:
+        raise ValueError(f"{name} must be a positive finite number, got {value!r}.")
+    return float(value)
+
+
+def check_count(value: Any, name: str, *, smallest: int = 1) -> int:
+    """A whole number of at least `smallest`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < smallest:
+        raise ValueError(f"{name} must be a whole number of at least {smallest}, got {value!r}.")
+    return int(value)
+
+
+def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> Any:
+    """One of a few values."""
+    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+    return value
+
+
+def check_jobs(n_jobs: Any) -> int | None:
+    """None, or a non-zero whole number."""
+    if n_jobs is None:
+        return None
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be None, a positive number of threads or -1 for all cores; got {n_jobs!r}.")
+    return int(n_jobs)

@@ -18,7 +18,7 @@ from .capacity import feed_starved, metropolis_entropies
 from .dual import SymmetricDual
 from .start import balance, entropic_start
 
-FLOOR = 1e-3  # smallest entropy dual, relative to the median bandwidth of the rows
+FLOOR = 1e-2  # smallest entropy dual, relative to the median bandwidth of the rows
 CEILING = 1e3  # largest, relative to the largest bandwidth
 FEW_ENTRIES = 0.9  # share of its entries that a row with too few of them is asked to use
 MAX_ITER = {"newton": 200, "adam": 5000, "sgd": 5000, "lbfgs": 1000}
@@ -34,7 +34,7 @@ class SymmetricEntropicAffinity(Affinity):
 
     .. math:: P_{ij} = \exp\left(\frac{\lambda_i + \lambda_j - 2 C_{ij}}{\gamma_i + \gamma_j}\right).
 
-    A row whose :math:`\gamma_i` reaches its floor (a thousandth of the median bandwidth) has a perplexity
+    A row whose :math:`\gamma_i` reaches its floor (a hundredth of the median bandwidth) has a perplexity
     above the one asked for, which the constraint allows; `report_.n_floor_rows` counts them.
 
     Parameters

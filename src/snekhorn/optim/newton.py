@@ -6,6 +6,7 @@ diagonal blocks, which are also the preconditioner. mu is the Levenberg-Marquard
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ from .report import Reason
 Array: TypeAlias = NDArray[Any]  # of float64
 
 MAX_CG_ITERATIONS = 60
+MAX_PASSES = 1000  # a problem that is not solved by then is not going to be
 LOOSEST_CG, TIGHTEST_CG, CG_POWER = 0.3, 1e-3, 0.7  # relative residual asked of CG: a power of the gap
 SMALLEST_SHRINK = 0.4  # a boxed unknown keeps at least this share of its value in one step
 FIRST_DAMPING, DAMPING_GROWTH, LARGEST_DAMPING = 0.1, 4.0, 1e12
@@ -35,6 +37,7 @@ class Point:
     gradient: Array
     rhs: Array  # right-hand side of the Newton system: the gradient, or a better-scaled residual
     blocks: tuple[Array, Array, Array]  # diagonal, off-diagonal, diagonal of the blocks of H
+    row_gaps: Array
     held: NDArray[np.bool_]  # rows whose boxed unknown is at a bound it is pushed against
     marginal_gap: float
     entropy_gap: float
@@ -82,7 +85,7 @@ def maximize(
             return Outcome(point, Reason.CONVERGED, n_iter, passes, values)
         if not np.isfinite(point.gap):
             return Outcome(point, Reason.DIVERGED, n_iter, passes, values)
-        if n_iter == max_iter:
+        if n_iter == max_iter or passes >= MAX_PASSES:
             break
         step, predicted, used = _direction(problem, point, damping, tol, plain=plain)
         passes += used
@@ -109,7 +112,7 @@ def maximize(
         if damping > LARGEST_DAMPING or (not accepted and predicted <= noise and damping > 1.0):
             reason = Reason.ROUNDING if predicted <= noise else Reason.STALLED
             return Outcome(point, reason, n_iter + 1, passes, values)
-    return Outcome(point, Reason.MAX_ITER, max_iter, passes, values)
+    return Outcome(point, Reason.MAX_ITER, n_iter, passes, values)
 
 
 def _direction(problem, point, damping, tol, *, plain):
@@ -118,11 +121,11 @@ def _direction(problem, point, damping, tol, *, plain):
     free = ~point.held
     determinant = np.maximum(a * c - b * b, 1e-12 * a * c + np.finfo(float).tiny)
 
-    def precondition(r):
+    def precondition(r, free):
         both = np.stack([c * r[0] - b * r[1], a * r[1] - b * r[0]]) / determinant
         return np.where(free, both, np.stack([r[0] / a, np.zeros_like(a)])) / (1.0 + damping)
 
-    def apply(v):
+    def apply(v, free):
         h = problem.product(point.x, v)
         h[1] += ridge * v[1]
         h += damping * np.stack([a * v[0] + b * v[1], b * v[0] + c * v[1]])
@@ -133,7 +136,18 @@ def _direction(problem, point, damping, tol, *, plain):
     rhs[1] *= free
     # No tighter than the tolerance needs, nor than Newton's method can use so far from the end.
     accuracy = max(TIGHTEST_CG, point.gap**CG_POWER, 0.3 * tol / point.gap)
-    step, passes = conjugate_gradient(apply, precondition, rhs, min(LOOSEST_CG, accuracy))
+    enough = min(LOOSEST_CG, accuracy) ** 2 * float(np.sum(rhs * precondition(rhs, free)))
+    step, passes = conjugate_gradient(partial(apply, free=free), partial(precondition, free=free), rhs, enough)
+    reached = _reach(problem, point, step)
+    stopped = free & (reached != point.x[1] + step[1])
+    if stopped.any():  # these rows cannot go so far: let the others take that into account
+        step[1] = reached - point.x[1]
+        moving = free & ~stopped
+        rest = rhs - apply(step, moving)
+        rest[1] *= moving
+        more, used = conjugate_gradient(partial(apply, free=moving), partial(precondition, free=moving), rest, enough)
+        step += more
+        passes += 1 + used
     # Half the slope is the increase of a quadratic at its top; it is exact at damping 0.
     slope = np.sum(point.gradient[0] * step[0]) + np.sum((point.gradient[1] * step[1])[free])
     return step, 0.5 * slope, passes
@@ -154,24 +168,25 @@ def _blocks(point):
 
 def _limit(problem, point, step):
     """The step, projected row by row: one bad row must not hold back the others."""
-    free, boxed = point.x
-    wanted = boxed + step[1]
+    return problem.project(np.stack([point.x[0] + step[0], _reach(problem, point, step)]))
+
+
+def _reach(problem, point, step):
+    """Where the boxed unknowns may go."""
+    boxed = point.x[1]
     lowest = np.maximum(problem.lower, SMALLEST_SHRINK * boxed)
-    reached = np.clip(wanted, lowest, problem.upper)
-    # A row stopped short of its bound moves along its own direction; one stopped by it slides.
-    short = (reached != wanted) & (reached > problem.lower) & (reached < problem.upper)
-    share = np.where(short, (reached - boxed) / np.where(short, step[1], 1.0), 1.0)
-    return problem.project(np.stack([free + share * step[0], reached]))
+    return np.clip(boxed + step[1], lowest, problem.upper)
 
 
 def conjugate_gradient(
-    apply: Callable[[Array], Array], precondition: Callable[[Array], Array], rhs: Array, accuracy: float
+    apply: Callable[[Array], Array], precondition: Callable[[Array], Array], rhs: Array, enough: float
 ) -> tuple[Array, int]:
-    """Solve apply(x) = rhs to a relative residual, measured in the preconditioner's norm."""
+    """Solve apply(x) = rhs until the squared residual, in the preconditioner's norm, is `enough`."""
     x, residual = np.zeros_like(rhs), rhs.copy()
     z = precondition(residual)
     direction, energy = z.copy(), float(np.sum(residual * z))
-    enough = accuracy**2 * energy
+    if energy <= enough:
+        return x, 0
     for n_iter in range(1, MAX_CG_ITERATIONS + 1):
         product = apply(direction)
         curvature = float(np.sum(direction * product))

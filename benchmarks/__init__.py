@@ -1,0 +1,1 @@
+"""Measurements: convergence, time, memory and peers. `python -m benchmarks --help` lists them."""

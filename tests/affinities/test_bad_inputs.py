@@ -1,0 +1,203 @@
+"""Bad input is refused before any work, by an error that names the parameter, the value and the remedy."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from snekhorn import memory
+from snekhorn.affinities import (
+    DoublyStochasticAffinity,
+    EntropicAffinity,
+    GaussianAffinity,
+    SelfTuningAffinity,
+    SymmetricEntropicAffinity,
+)
+
+from ..helpers import AFFINITIES, WITH_PERPLEXITY, squared_distances
+
+each_affinity = pytest.mark.parametrize("kind", AFFINITIES)
+dense_and_sparse = pytest.mark.parametrize("n_neighbors", [None, 5])
+
+POINTS = np.random.default_rng(0).normal(size=(12, 3))
+COSTS = squared_distances(POINTS)
+
+
+def _changed(array, index, value):
+    array = array.copy()
+    array[index] = value
+    return array
+
+
+def _refused(affinity, X, *parts):
+    with pytest.raises(ValueError) as error:  # noqa: PT011, the parts of the message are what is tested
+        affinity.fit(X)
+    for part in parts:
+        assert part in str(error.value)
+
+
+@each_affinity
+@dense_and_sparse
+@pytest.mark.parametrize(
+    ("X", "parts"),
+    [
+        pytest.param(_changed(POINTS, (4, 1), np.nan), ["X", "nan", "row 4", "column 1", "impute"], id="nan"),
+        pytest.param(_changed(POINTS, (4, 1), np.inf), ["X", "inf", "row 4", "column 1", "drop"], id="infinite"),
+        pytest.param(np.empty((0, 3)), ["X", "0 x 3", "at least 2 points"], id="empty"),
+        pytest.param(np.empty((5, 0)), ["X", "5 x 0", "1 feature"], id="no feature"),
+        pytest.param(POINTS[:1], ["X", "1 x 3", "at least 2 points"], id="one point"),
+        pytest.param(POINTS[0], ["2D array", "Reshape"], id="one dimension"),
+        pytest.param(sparse.csr_matrix(_changed(POINTS, (4, 1), np.nan)), ["X", "nan", "impute"], id="sparse nan"),
+        pytest.param([["a", "b"], ["c", "d"]], ["'a'"], id="text"),
+    ],
+)
+def test_points(kind, n_neighbors, X, parts):
+    _refused(kind(n_neighbors=n_neighbors), X, *parts)
+
+
+@pytest.mark.parametrize("kind", WITH_PERPLEXITY)
+@pytest.mark.parametrize("perplexity", [1, 1.0, 0.5, 0, -3.0, np.nan, np.inf, "30", None, True, [30.0]])
+def test_perplexity(kind, perplexity):
+    _refused(kind(perplexity=perplexity), POINTS, "perplexity", repr(perplexity), "above 1")
+
+
+@each_affinity
+@dense_and_sparse
+@pytest.mark.parametrize(
+    ("C", "parts"),
+    [
+        pytest.param(COSTS[:, :5], ["square", "(12, 5)", "metric"], id="not square"),
+        pytest.param(_changed(COSTS, (2, 3), 9.0), ["not symmetric", "(X + X.T) / 2"], id="not symmetric"),
+        pytest.param(COSTS - 0.5 + 0.5 * np.eye(12), ["negative", "-0.", "similarities"], id="negative"),
+        pytest.param(COSTS + np.eye(12), ["non-zero diagonal", "1", "fill_diagonal"], id="diagonal"),
+        pytest.param(_changed(COSTS, (2, 3), np.nan), ["X", "nan", "row 2", "column 3"], id="nan"),
+        pytest.param(_changed(COSTS, (2, 3), np.inf), ["X", "inf", "row 2", "column 3"], id="infinite"),
+        pytest.param(COSTS[:1, :1], ["X", "1 x 1", "at least 2"], id="one point"),
+    ],
+)
+def test_precomputed_costs(kind, n_neighbors, C, parts):
+    _refused(kind(metric="precomputed", n_neighbors=n_neighbors), C, "precomputed", *parts)
+
+
+def _graph(changes=()):
+    graph = sparse.lil_matrix((6, 6))
+    for i in range(5):
+        graph[i, i + 1] = graph[i + 1, i] = 1.0
+    for index, value in changes:
+        graph[index] = value
+    return graph.tocsr()
+
+
+@pytest.mark.parametrize(
+    ("graph", "parts"),
+    [
+        pytest.param(_graph()[:, :5], ["square", "(6, 5)"], id="not square"),
+        pytest.param(
+            _graph([((5, 4), 0), ((4, 5), 0)]), ["1 isolated", "rows 5", "leave these points out"], id="isolated"
+        ),
+        pytest.param(sparse.csr_matrix((6, 6)), ["6 isolated", "rows 0, 1, 2, 3, 4, ..."], id="empty"),
+        pytest.param(sparse.identity(6, format="csr"), ["6 isolated"], id="only self-loops"),
+        pytest.param(_graph([((1, 2), -1.0)]), ["negative", "-1", "drop"], id="negative"),
+        pytest.param(_graph([((1, 2), np.nan)]), [" nan", "drop"], id="nan"),
+        pytest.param(_graph([((1, 2), np.inf)]), [" inf", "drop"], id="infinite"),
+        pytest.param(_graph()[:1, :1], ["1 points", "at least 2"], id="one point"),
+    ],
+)
+def test_precomputed_graph(graph, parts):
+    _refused(EntropicAffinity(1.5, metric="precomputed"), graph, "precomputed", *parts)
+
+
+INDICES, DISTANCES = np.array([[1, 2], [0, 2], [0, 1]]), np.array([[1.0, 2.0], [1.0, 3.0], [2.0, 3.0]])
+
+
+@pytest.mark.parametrize(
+    ("lists", "parts"),
+    [
+        pytest.param((), ["(indices, distances)", "0 items"], id="empty tuple"),
+        pytest.param((INDICES, DISTANCES, DISTANCES), ["(indices, distances)", "3 items"], id="three arrays"),
+        pytest.param((INDICES, DISTANCES[:, :1]), ["one shape", "(3, 2)", "(3, 1)"], id="two shapes"),
+        pytest.param((INDICES[0], DISTANCES[0]), ["(n, k)", "(2,)"], id="one dimension"),
+        pytest.param((INDICES[:, :0], DISTANCES[:, :0]), ["isolated"], id="no neighbours"),
+        pytest.param((_changed(INDICES, (0, 0), 3), DISTANCES), ["indices", "3", "0 ... 2"], id="index too large"),
+        pytest.param((_changed(INDICES, (0, 0), -1), DISTANCES), ["indices", "-1", "0 ... 2"], id="no index"),
+        pytest.param((INDICES + 0.5, DISTANCES), ["indices", "whole"], id="indices not whole"),
+        pytest.param((INDICES, _changed(DISTANCES, (0, 0), np.nan)), [" nan", "drop"], id="nan"),
+        pytest.param((INDICES, -DISTANCES), ["negative", "-", "drop"], id="negative"),
+    ],
+)
+def test_precomputed_lists(lists, parts):
+    _refused(EntropicAffinity(1.5, metric="precomputed"), lists, "precomputed", *parts)
+
+
+def test_lists_need_the_precomputed_metric():
+    _refused(EntropicAffinity(1.5), (INDICES, DISTANCES), "metric='precomputed'")
+
+
+@each_affinity
+@pytest.mark.parametrize("metric", ["sqeuclidian", "", None, 2, ["euclidean"]])
+def test_metric(kind, metric):
+    _refused(kind(metric=metric), POINTS, "metric", repr(metric), "sqeuclidean", "precomputed")
+
+
+@each_affinity
+@pytest.mark.parametrize("n_neighbors", [0, -1, 2.5, "all", True, np.nan, [5]])
+def test_n_neighbors(kind, n_neighbors):
+    _refused(kind(n_neighbors=n_neighbors), POINTS, "n_neighbors", repr(n_neighbors), "whole number")
+
+
+@each_affinity
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "2", True])
+def test_n_jobs(kind, n_jobs):
+    _refused(kind(n_jobs=n_jobs), POINTS, "n_jobs", repr(n_jobs), "-1 for all cores")
+
+
+@each_affinity
+@pytest.mark.parametrize("self_loops", ["yes", None, 2])
+def test_self_loops(kind, self_loops):
+    _refused(kind(self_loops=self_loops), POINTS, "self_loops", repr(self_loops), "True, False")
+
+
+@pytest.mark.parametrize(
+    ("affinity", "parts"),
+    [
+        (SymmetricEntropicAffinity(5.0, solver="bfgs"), ["solver", "'bfgs'", "'lbfgs'"]),
+        (SymmetricEntropicAffinity(5.0, solver=None), ["solver", "None", "'newton'"]),
+        (SymmetricEntropicAffinity(5.0, gamma_squared="no"), ["gamma_squared", "'no'", "True, False"]),
+        (SymmetricEntropicAffinity(5.0, warm_start="no"), ["warm_start", "'no'", "True, False"]),
+        (SymmetricEntropicAffinity(5.0, learning_rate=0.0), ["learning_rate", "0.0", "positive"]),
+        (SymmetricEntropicAffinity(5.0, tol=0.0), ["tol", "0.0", "positive"]),
+        (SymmetricEntropicAffinity(5.0, tol=np.nan), ["tol", "nan", "positive"]),
+        (SymmetricEntropicAffinity(5.0, max_iter=0), ["max_iter", "0", "at least 1"]),
+        (SymmetricEntropicAffinity(5.0, max_iter=2.5), ["max_iter", "2.5", "whole"]),
+        (DoublyStochasticAffinity(0.0), ["bandwidth", "0.0", "positive"]),
+        (DoublyStochasticAffinity("auto"), ["bandwidth", "'auto'", "positive"]),
+        (DoublyStochasticAffinity(1.0, tol=-1.0), ["tol", "-1.0", "positive"]),
+        (DoublyStochasticAffinity(1.0, max_iter=0), ["max_iter", "0", "at least 1"]),
+        (GaussianAffinity(-1.0), ["bandwidth", "-1.0", "positive"]),
+        (GaussianAffinity(1.0, symmetrize="yes"), ["symmetrize", "'yes'", "True, False"]),
+        (EntropicAffinity(5.0, symmetrize=None), ["symmetrize", "None", "True, False"]),
+        (SelfTuningAffinity(0), ["k", "0", "at least 1"]),
+        (SelfTuningAffinity(12), ["k=12", "11 neighbours", "lower k"]),
+        (SelfTuningAffinity(6, n_neighbors=5), ["k=6", "5 neighbours", "raise n_neighbors"]),
+    ],
+    ids=str,
+)
+def test_parameters_of_one_affinity(affinity, parts):
+    _refused(affinity, POINTS, *parts)
+
+
+@pytest.mark.parametrize("affinity", [SymmetricEntropicAffinity(0.5), GaussianAffinity(-1.0), SelfTuningAffinity(0)])
+def test_parameters_are_checked_before_the_points_are_read(affinity):
+    with pytest.raises(ValueError, match="must be"):
+        affinity.fit(object())
+
+
+@each_affinity
+def test_a_full_matrix_beyond_the_memory_names_the_way_out(kind, monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
+    with pytest.raises(MemoryError, match=r"12 x 12 .* needs about .* GiB .* n_neighbors"):
+        kind().fit(POINTS)
+
+
+def test_a_neighbour_graph_needs_no_full_matrix(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
+    assert SymmetricEntropicAffinity(3.0, n_neighbors=9).fit(POINTS).report_.converged

@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+from snekhorn.affinities import EntropicAffinity
+
+from ..helpers import dense, entropies, row_gap, squared_distances
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 40])
+@pytest.mark.parametrize("self_loops", [True, False])
+@pytest.mark.parametrize("perplexity", [1.5, 8.0, 35.0])
+def test_rows_sum_to_one_and_have_the_perplexity(X, perplexity, self_loops, n_neighbors):
+    affinity = EntropicAffinity(perplexity, self_loops=self_loops, n_neighbors=n_neighbors).fit(X)
+    assert row_gap(affinity.affinity_) < 1e-12
+    np.testing.assert_allclose(entropies(affinity.affinity_), np.log(perplexity), atol=1e-11)
+    assert affinity.report_.converged
+    assert affinity.report_.entropy_gap < 1e-11
+
+
+def test_is_the_kernel_of_its_bandwidths(X):
+    affinity = EntropicAffinity(8.0).fit(X)
+    K = np.exp(-squared_distances(X) / affinity.bandwidths_[:, None])
+    np.testing.assert_allclose(affinity.affinity_, K / K.sum(axis=1, keepdims=True), rtol=1e-9, atol=1e-300)
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 25])
+def test_symmetrised_is_the_mean_with_the_transpose(X, n_neighbors):
+    plain = dense(EntropicAffinity(8.0, n_neighbors=n_neighbors).fit_transform(X))
+    found = dense(EntropicAffinity(8.0, n_neighbors=n_neighbors, symmetrize=True).fit_transform(X))
+    np.testing.assert_array_equal(found, (plain + plain.T) / 2)
+
+
+def test_symmetrising_works_across_blocks_of_rows(many):
+    plain = EntropicAffinity(8.0).fit_transform(many)
+    found = EntropicAffinity(8.0, symmetrize=True).fit_transform(many)
+    np.testing.assert_array_equal(found, (plain + plain.T) / 2)
+
+
+def test_rows_of_duplicates_have_more_than_the_perplexity_and_are_counted(rng):
+    X = np.repeat(rng.normal(size=(5, 2)), [12, 1, 1, 1, 1], axis=0)
+    affinity = EntropicAffinity(4.0).fit(X)
+    assert affinity.report_.n_floor_rows == 12
+    np.testing.assert_allclose(np.exp(entropies(affinity.affinity_)[:12]), 12.0, rtol=1e-9)
+
+
+def test_rows_with_too_few_neighbours_are_named():
+    star = np.zeros((6, 6))
+    star[0, 1:] = star[1:, 0] = 1.0
+    affinity = EntropicAffinity(3.0, metric="precomputed").fit(sparse.csr_matrix(star))
+    np.testing.assert_array_equal(affinity.report_.unreachable_rows, [1, 2, 3, 4, 5])
+    np.testing.assert_allclose(entropies(affinity.affinity_)[1:], np.log(2.0), rtol=1e-9)

@@ -1,0 +1,28 @@
+"""Fixtures that several test files share."""
+
+import hypothesis
+import numpy as np
+import pytest
+
+from .helpers import clusters
+
+# Compiling a kernel inside an example is no failure; the same examples every time keep runs comparable.
+hypothesis.settings.register_profile("snekhorn", deadline=None, derandomize=True, database=None, max_examples=40)
+hypothesis.settings.load_profile("snekhorn")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="session")
+def X():
+    """Sixty points of three Gaussians whose spreads differ by a factor of 15."""
+    return clusters(60)
+
+
+@pytest.fixture(scope="session")
+def many():
+    """Enough points for every kernel to run on threads."""
+    return clusters(600, p=5)

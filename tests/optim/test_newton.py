@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+from snekhorn.optim.newton import conjugate_gradient, maximize
+from snekhorn.optim.report import Reason
+
+from .problems import Quadratic
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_finds_the_maximum_in_the_box(seed):
+    problem = Quadratic.random(seed=seed)
+    outcome = maximize(problem, problem.start, tol=1e-10, max_iter=100)
+    want = problem.solution()
+    assert outcome.reason is Reason.CONVERGED
+    np.testing.assert_allclose(outcome.point.x, want, atol=1e-7)
+    assert (want[1] <= problem.lower + 1e-9).any(), "the box must matter in this test"
+
+
+def test_every_accepted_step_increases_the_value():
+    problem = Quadratic.random()
+    values = maximize(problem, problem.start, tol=1e-10, max_iter=100).values
+    assert len(values) > 2
+    assert (np.diff(values) >= -1e-13 * np.abs(values).max()).all()
+
+
+def test_passes_count_every_look_at_the_problem():
+    problem = Quadratic.random()
+    looks = []
+    problem.product = lambda x, v: looks.append(0) or Quadratic.product(problem, x, v)
+    problem.evaluate = lambda x: looks.append(0) or Quadratic.evaluate(problem, x)
+    assert maximize(problem, problem.start, tol=1e-10, max_iter=100).n_passes == len(looks)
+
+
+def test_progress_is_told_every_iteration():
+    problem, told = Quadratic.random(), []
+    outcome = maximize(problem, problem.start, tol=1e-8, max_iter=100, progress=lambda i, p: told.append((i, p.gap)))
+    assert [i for i, _ in told] == list(range(outcome.n_iter + 1))
+    assert told[-1][1] < 1e-8
+
+
+def test_stops_at_max_iter():
+    problem = Quadratic.random()
+    outcome = maximize(problem, problem.start, tol=1e-12, max_iter=1)
+    assert outcome.reason is Reason.MAX_ITER
+    assert outcome.n_iter == 1
+
+
+def test_a_value_that_is_not_finite_ends_the_loop():
+    problem = Quadratic.random()
+    problem.b = np.full_like(problem.b, np.nan)
+    assert maximize(problem, problem.start, tol=1e-8, max_iter=100).reason is Reason.DIVERGED
+
+
+@pytest.mark.parametrize("enough", [1e-2, 1e-20])
+def test_conjugate_gradient_solves_to_the_residual_asked(enough):
+    problem = Quadratic.random(n=20)
+    rhs = problem.b.reshape(2, -1) / np.linalg.norm(problem.b)
+    x, n_iter = conjugate_gradient(lambda v: problem.product(None, v), lambda r: r, rhs, enough)
+    assert 1 < n_iter <= 60
+    assert np.sum((rhs - problem.product(None, x)) ** 2) <= enough * (1 + 1e-6)

@@ -1,0 +1,104 @@
+"""The two forms of costs keep one contract: on all pairs, the graph is the matrix."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from snekhorn.costs import DenseCost, GraphCost
+
+from .helpers import cost_and_mask, dense, graph_cost
+
+
+@pytest.fixture(params=["dense", "graph"])
+def form(request):
+    return request.param
+
+
+def _matrix(cost):
+    """Costs as a full array, infinite where there is no edge."""
+    if isinstance(cost, DenseCost):
+        return cost.matrix
+    out = np.full((cost.n_points, cost.n_points), np.inf)
+    row = np.repeat(np.arange(cost.n_points), cost.degrees)
+    out[row, cost.indices] = cost.values
+    return out
+
+
+def _directed(n=10, seed=1):
+    rng = np.random.default_rng(seed)
+    C = rng.random((n, n))
+    C = C + C.T
+    edges = rng.random((n, n)) < 0.3
+    edges[np.arange(n), (np.arange(n) + 1) % n] = True
+    return graph_cost(C, edges), C, edges & ~np.eye(n, dtype=bool)
+
+
+def test_sizes(form):
+    cost, C, mask = cost_and_mask(form)
+    assert cost.n_points == len(C)
+    np.testing.assert_array_equal(cost.degrees, mask.sum(axis=1))
+
+
+@pytest.mark.parametrize("self_loops", [True, False])
+def test_kernel_affinity_is_the_formula(form, self_loops, rng):
+    cost, C, mask = cost_and_mask(form)
+    inverse, log_normalizer = rng.uniform(0.1, 1.0, size=(2, len(C)))
+    mask = mask | (np.eye(len(C), dtype=bool) & self_loops)
+    want = np.where(mask, np.exp(-C * inverse[:, None] - log_normalizer[:, None]), 0.0)
+    found = cost.kernel_affinity(inverse, log_normalizer, self_loops=self_loops)
+    np.testing.assert_allclose(dense(found), want, rtol=1e-14)
+
+
+def test_scaled_divides_by_both_scales(form, rng):
+    cost, C, mask = cost_and_mask(form)
+    scale = rng.uniform(0.5, 2.0, size=len(C))
+    found = _matrix(cost.scaled(scale))
+    np.testing.assert_allclose(found[mask], (C / np.outer(scale, scale))[mask], rtol=1e-14)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_kth_smallest_leaves_the_point_itself_out(form, k):
+    cost, C, mask = cost_and_mask(form, n=30)
+    want = np.sort(np.where(mask, C, np.inf), axis=1)[:, k - 1]
+    np.testing.assert_array_equal(cost.kth_smallest(k), want)
+
+
+def test_symmetrized_has_an_edge_wherever_one_direction_has():
+    graph, C, edges = _directed()
+    found = _matrix(graph.symmetrized())
+    np.testing.assert_array_equal(found, np.where(edges | edges.T, C, np.inf))
+
+
+def test_symmetrized_keeps_edges_of_cost_zero():
+    graph = GraphCost(np.array([0, 1, 1, 1]), np.array([2]), np.array([0.0]))
+    found = graph.symmetrized()
+    assert found.n_pairs == 2
+    np.testing.assert_array_equal(found.values, 0.0)
+
+
+def test_a_symmetric_graph_is_its_own_symmetrisation():
+    cost, _, _ = cost_and_mask("graph")
+    found = cost.symmetrized()
+    for name in ("indptr", "indices", "values"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(cost, name))
+
+
+def test_the_full_matrix_needs_no_symmetrising():
+    cost, _, _ = cost_and_mask("dense")
+    assert cost.symmetrized() is cost
+
+
+def test_joined_has_the_edges_of_both():
+    first, C, edges = _directed(seed=1)
+    other_edges = (np.random.default_rng(2).random(edges.shape) < 0.2) & ~np.eye(len(C), dtype=bool)
+    found = _matrix(first.joined(graph_cost(C, other_edges)))
+    np.testing.assert_array_equal(found, np.where(edges | other_edges, C, np.inf))
+
+
+def test_sparse_affinities_are_canonical_csr(rng):
+    cost, C, _ = cost_and_mask("graph")
+    P = cost.kernel_affinity(np.ones(len(C)), np.zeros(len(C)), self_loops=True)
+    assert sparse.issparse(P)
+    assert P.format == "csr"
+    assert P.has_sorted_indices
+    assert P.has_canonical_format

@@ -1,0 +1,84 @@
+"""Imports point one way, and `import snekhorn` is light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import snekhorn
+
+ROOT = Path(snekhorn.__file__).parent
+
+# What each part of the package may import of the others; it may always import from itself.
+BELOW = {"kernels"}
+ALLOWED = {
+    "kernels": set(),
+    "optim": set(),
+    "memory": BELOW,
+    "validation": BELOW,
+    "costs": BELOW,
+    "neighbors": BELOW | {"costs"},
+    "pairs": BELOW | {"costs", "memory", "neighbors", "validation"},
+    "affinities": BELOW | {"optim", "costs", "memory", "neighbors", "pairs", "validation"},
+    "__init__": {"affinities"},
+}
+
+FILES = sorted(ROOT.rglob("*.py"))
+
+
+def _part(file):
+    return file.relative_to(ROOT).with_suffix("").parts[0]
+
+
+def _imported_parts(file):
+    """Parts of the package that a file imports, by whatever form of the statement."""
+    package = ("snekhorn", *file.relative_to(ROOT).parent.parts)
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name.split(".") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = list(package[: len(package) - node.level + 1]) if node.level else []
+            base += node.module.split(".") if node.module else []
+            names = [[*base, alias.name] for alias in node.names]
+        else:
+            continue
+        yield from (name[1] for name in names if name[0] == "snekhorn" and len(name) > 1)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_imports_point_one_way(file):
+    part = _part(file)
+    assert part in ALLOWED, f"{part} is new: say above what it may import"
+    assert set(_imported_parts(file)) - {part} <= ALLOWED[part]
+
+
+def test_the_rule_sees_the_imports_it_is_about():
+    seen = {_part(file): set(_imported_parts(file)) for file in (ROOT / "pairs.py", ROOT / "affinities/base.py")}
+    assert {"costs", "kernels", "memory", "neighbors", "validation"} <= seen["pairs"]
+    assert {"costs", "optim", "pairs", "validation"} <= seen["affinities"]
+
+
+def _loaded_after(statement):
+    code = f"import sys; {statement}; print(*{{name.split('.')[0] for name in sys.modules}})"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    loaded = _loaded_after("import snekhorn")
+    assert "snekhorn" in loaded
+    assert not loaded & {"numba", "sklearn", "scipy", "faiss", "matplotlib", "tqdm", "pandas"}
+
+
+def test_importing_the_affinities_loads_neither_faiss_nor_matplotlib():
+    loaded = _loaded_after("from snekhorn import affinities")
+    assert "numba" in loaded
+    assert not loaded & {"faiss", "matplotlib"}
+
+
+def test_public_names():
+    assert dir(snekhorn) == sorted(snekhorn.__all__)
+    assert snekhorn.affinities.SymmetricEntropicAffinity.__module__.startswith("snekhorn.affinities")
+    with pytest.raises(AttributeError, match="no_such_name"):
+        snekhorn.no_such_name  # noqa: B018

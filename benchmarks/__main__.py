@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from . import machine
+from .data import folder
 from .measure import ROOT, say
 
 TITLES = {
@@ -29,14 +30,17 @@ def main() -> None:
     if unknown := set(args.names) - set(TITLES):
         parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; there are {', '.join(TITLES)}")
     if not args.render:
-        for name in (name for name in TITLES if name in (args.names or TITLES)):
+        names = [name for name in TITLES if name in (args.names or TITLES)]
+        if folder() is None and names != ["hubs"]:
+            parser.error("set SNEKHORN_DATA to the folder that holds the data sets; only hubs needs none")
+        for name in names:
             measure(name, args.out, quick=args.quick)
     page = args.out.with_suffix(".md")
     page.write_text(render(args.out))
     say(f"wrote {page}")
 
 
-def measure(name: str, folder: Path, *, quick: bool) -> None:
+def measure(name: str, out: Path, *, quick: bool) -> None:
     """Run one benchmark and write its results, with what they were measured on."""
     say(f"{name} ...")
     start, (all_before, own_before) = time.perf_counter(), machine.busy_seconds()
@@ -51,17 +55,17 @@ def measure(name: str, folder: Path, *, quick: bool) -> None:
         "machine": machine.describe(),
         "results": results,
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
+    out.mkdir(parents=True, exist_ok=True)
+    (out / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
     say(f"{name}: {record['seconds']} s")
 
 
-def render(folder: Path) -> str:
+def render(out: Path) -> str:
     """The page: a section for every benchmark that has results."""
     parts = ["# Benchmarks", "Measured by `make bench`, which writes this page; do not edit it by hand."]
     said = None
     for name, title in TITLES.items():
-        path = folder / f"{name}.json"
+        path = out / f"{name}.json"
         if not path.exists():
             continue
         record = json.loads(path.read_text())

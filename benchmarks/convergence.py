@@ -53,7 +53,7 @@ VARIANTS = {
 }
 
 
-def run(quick: bool = False) -> dict:  # noqa: FBT001, FBT002
+def run(quick: bool) -> dict:  # noqa: FBT001
     """One cell for every variant, data set and perplexity; `quick` takes the few perplexities and the small sets."""
     cells = []
     for variant, (make, factor, self_loops, perplexities) in VARIANTS.items():
@@ -62,7 +62,8 @@ def run(quick: bool = False) -> dict:  # noqa: FBT001, FBT002
                 continue
             matrix = make(name)
             matrix *= np.asarray(factor, dtype=matrix.dtype)
-            cells += _sweep(variant, name, matrix, self_loops, FEW_PERPLEXITIES if quick else perplexities)
+            chosen = FEW_PERPLEXITIES if quick else perplexities
+            cells += _sweep(variant, name, matrix, chosen, self_loops=self_loops)
             print(f"{variant}: {name}", file=sys.stderr, flush=True)
     return {"cells": cells + _tiny()}
 
@@ -73,13 +74,13 @@ def _tiny():
     cells = []
     for n in range(3, 11):
         matrix = _cost(rng.normal(size=(n, 3)))
-        cells += _sweep("n = 3 to 10", f"n = {n}", matrix, True, (1.5, 2, 5), margin=0)
+        cells += _sweep("n = 3 to 10", f"n = {n}", matrix, (1.5, 2, 5), margin=1)
     return cells
 
 
-def _sweep(variant, name, matrix, self_loops, perplexities, margin=2):
+def _sweep(variant, name, matrix, perplexities, *, self_loops=True, margin=2):
     cost = DenseCost(matrix, count_threads(None))
-    return [_cell(variant, name, cost, self_loops, xi) for xi in perplexities if xi <= cost.n_points - max(margin, 1)]
+    return [_cell(variant, name, cost, self_loops, xi) for xi in perplexities if xi <= cost.n_points - margin]
 
 
 def _cell(variant, name, cost, self_loops, perplexity):

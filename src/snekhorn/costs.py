@@ -103,6 +103,8 @@ class DenseCost(_Cost):
         for start in range(0, self.n_points, ROWS_AT_ONCE):
             block = slice(start, start + ROWS_AT_ONCE)
             exponent = -self.matrix[block] * inverse[block, None] - log_normalizer[block, None]
+            if not self_loops:  # the diagonal has cost 0 and would overflow
+                np.fill_diagonal(exponent[:, start:], -np.inf)
             np.exp(exponent, out=out[block], casting="same_kind")
         if not self_loops:
             np.fill_diagonal(out, 0.0)
@@ -110,7 +112,7 @@ class DenseCost(_Cost):
 
     def scaled(self, scale: Array) -> DenseCost:
         """Costs C_ij / (scale_i scale_j)."""
-        matrix = (self.matrix / scale[:, None]) / scale
+        matrix = self.matrix / np.outer(scale, scale)
         return replace(self, matrix=matrix.astype(self.matrix.dtype, copy=False))
 
     def kth_smallest(self, k: int) -> Array:
@@ -180,7 +182,7 @@ class GraphCost(_Cost):
 
     def scaled(self, scale: Array) -> GraphCost:
         row = np.repeat(np.arange(self.n_points), self.degrees)
-        return replace(self, values=(self.values / scale[row] / scale[self.indices]).astype(self.values.dtype))
+        return replace(self, values=(self.values / (scale[row] * scale[self.indices])).astype(self.values.dtype))
 
     def kth_smallest(self, k: int) -> Array:
         return np.array([np.partition(row, k - 1)[k - 1] for row in np.split(self.values, self.indptr[1:-1])])

@@ -36,6 +36,8 @@ def build_cost(
         k = count_neighbors(n_neighbors, cost.n_points, perplexity)
         return cost if k is None else _nearest_of_matrix(cost, k)
     check_metric(metric)
+    if isinstance(X, tuple):
+        raise ValueError(f"X is a tuple, (indices, distances) needs metric='precomputed'; got metric={metric!r}.")
     X = check_points(X)
     k = count_neighbors(n_neighbors, X.shape[0], perplexity)
     if k is None:
@@ -69,7 +71,10 @@ def _dense(X, metric, n_threads):
         points = np.ascontiguousarray(X)
         run_rows(dense_squared_distances, (n + 1) // 2, n * n, n_threads, points, out)
         return out if metric == "sqeuclidean" else np.sqrt(out, out=out)
-    out = pairwise_distances(X, metric=metric, n_jobs=n_threads).astype(X.dtype, copy=False)
+    squared = metric == "sqeuclidean"
+    out = pairwise_distances(X, metric="euclidean" if squared else metric, n_jobs=n_threads)
+    out = out**2 if squared else out
+    out = out.astype(X.dtype, copy=False)
     out = np.maximum((out + out.T) / 2, 0.0)  # rounding leaves some metrics slightly asymmetric or negative
     np.fill_diagonal(out, 0.0)
     return out
@@ -92,9 +97,13 @@ def _graph_of_lists(X, n_threads):
             f"got {indices.shape} and {distances.shape}."
         )
     n, k = indices.shape
+    if indices.size and not np.issubdtype(indices.dtype, np.integer):
+        raise ValueError(f"precomputed neighbour indices must be whole numbers, got {indices.dtype}.")
     if indices.min(initial=0) < 0 or indices.max(initial=0) >= n:
-        raise ValueError(f"precomputed neighbour indices must lie in 0 ... {n - 1}; -1 marks no neighbour nowhere.")
-    indptr = np.arange(0, n * k + 1, k)
+        raise ValueError(
+            f"precomputed neighbour indices must lie in 0 ... {n - 1}, got {indices.min()} to {indices.max()}."
+        )
+    indptr = k * np.arange(n + 1)
     distances = np.asarray(distances, dtype=np.result_type(distances, np.float32))
     return _graph(indptr, indices.ravel(), distances.ravel(), n_threads)
 
@@ -112,8 +121,11 @@ def _graph(indptr, indices, values, n_threads):
     n = indptr.size - 1
     if n < 2:
         raise ValueError(f"the precomputed graph has {n} points: an affinity needs at least 2.")
-    if not np.isfinite(values).all() or (values < 0.0).any():
-        raise ValueError("the precomputed graph has NaN, infinite or negative distances; drop these edges.")
+    if not (good := np.isfinite(values) & (values >= 0.0)).all():
+        raise ValueError(
+            f"the precomputed graph has a distance of {values[~good][0]}: NaN, infinite and negative ones "
+            "mean nothing; drop these edges."
+        )
     row = np.repeat(np.arange(n), np.diff(indptr))
     other = row != indices
     degrees = np.bincount(row[other], minlength=n)
@@ -124,7 +136,10 @@ def _graph(indptr, indices, values, n_threads):
             "give every point at least one neighbour, or leave these points out."
         )
     indptr = np.concatenate([[0], np.cumsum(degrees)])
-    return GraphCost(indptr, indices[other], values[other], n_threads)
+    row, indices, values = row[other], indices[other].astype(np.int64), values[other]
+    _, first = np.unique(row * n + indices, return_index=True)  # a neighbour listed twice counts once
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(row[first], minlength=n))])
+    return GraphCost(indptr, indices[first], values[first], n_threads)
 
 
 def _few(rows):

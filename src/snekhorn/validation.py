@@ -117,6 +117,8 @@ def check_count(value: Any, name: str, *, smallest: int = 1) -> int:
 
 def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> Any:
     """One of a few values."""
+    if isinstance(value, np.bool_):
+        value = bool(value)
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
     return value

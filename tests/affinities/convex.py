@@ -10,7 +10,7 @@ ACCURACY = 1e-12
 
 
 def solve(C, *, symmetric=True, self_loops=True, log_perplexity=None, mean_log_perplexity=None, temperature=0.0):
-    """argmin <P, C> - temperature * sum_i H(P_i), rows of P summing to 1.
+    """argmin <P, C> - sum_i temperature_i H(P_i), rows of P summing to 1.
 
     `symmetric` adds P = P^T, `log_perplexity` a bound from below on the entropy of every row,
     `mean_log_perplexity` one on their average; without `self_loops`, P has no diagonal.
@@ -34,7 +34,7 @@ def solve(C, *, symmetric=True, self_loops=True, log_perplexity=None, mean_log_p
     if mean_log_perplexity is not None:
         constraints.append(cp.sum(entropy) >= n * mean_log_perplexity)
     weights = np.asarray(gather.sum(axis=0)).ravel() * C[row, column]
-    problem = cp.Problem(cp.Minimize(weights @ p - temperature / unit * cp.sum(entropy)), constraints)
+    problem = cp.Problem(cp.Minimize(weights @ p - np.full(n, temperature / unit) @ entropy), constraints)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of entries that round to zero, or short of 1e-12: the tests will see
         problem.solve(solver=cp.CLARABEL, tol_gap_abs=ACCURACY, tol_gap_rel=ACCURACY, tol_feas=ACCURACY)

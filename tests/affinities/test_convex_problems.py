@@ -5,7 +5,7 @@ import pytest
 
 from snekhorn.affinities import DoublyStochasticAffinity, EntropicAffinity, SymmetricEntropicAffinity
 
-from ..helpers import clusters, jittered_circle, squared_distances
+from ..helpers import clusters, entropies, jittered_circle, squared_distances
 from .convex import kl_projection, solve
 
 AGREEMENT = 1e-6
@@ -46,11 +46,15 @@ def test_symmetric_entropic_without_self_loops(n, perplexity):
     ("n", "perplexity", "self_loops"), [(9, 2.0, True), (12, 3.0, True), (10, 3.0, False), (20, 8.0, False)]
 )
 def test_a_floor_on_the_entropy_duals_adds_as_much_entropy_to_the_objective(n, perplexity, self_loops):
-    """With gamma >= sigma, P is the KL projection of exp(-C / sigma)."""
+    """With gamma_i >= sigma_i, P minimises <P, C> - sum_i sigma_i H(P_i) under the same constraints.
+
+    Where the entropy is the one asked for, any sigma_i up to gamma_i gives the same P: 0 is taken.
+    """
     X = clusters(n)
     affinity = SymmetricEntropicAffinity(perplexity, self_loops=self_loops).fit(X)
-    assert affinity.report_.n_floor_rows > 0
-    floor = affinity.entropy_dual_.min()
+    above = entropies(affinity.affinity_) > np.log(perplexity) + 1e-7
+    assert affinity.report_.n_floor_rows == above.sum() > 0
+    floor = np.where(above, affinity.entropy_dual_, 0.0)
     C = squared_distances(X)
     _agree(affinity.affinity_, solve(C, self_loops=self_loops, log_perplexity=np.log(perplexity), temperature=floor))
 

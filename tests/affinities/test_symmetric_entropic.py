@@ -45,8 +45,9 @@ def test_dual_increases_at_every_accepted_step(perplexity, self_loops, n_neighbo
     assert (np.diff(values) >= -ROUNDING * np.abs(values).max()).all()
 
 
-def test_strong_duality(X):
+def test_strong_duality():
     """At the solution, the dual value is the cost of P."""
+    X = jittered_circle(40)
     affinity = SymmetricEntropicAffinity(15.0).fit(X)
     assert affinity.report_.n_floor_rows == 0
     cost = np.sum(affinity.affinity_ * squared_distances(X))
@@ -55,10 +56,9 @@ def test_strong_duality(X):
 
 def test_rows_at_the_floor_have_more_than_the_perplexity():
     affinity = SymmetricEntropicAffinity(8.0, self_loops=False).fit(clusters(40))
-    floor = affinity.entropy_dual_ <= affinity.entropy_dual_.min() * (1 + 1e-12)
-    assert affinity.report_.n_floor_rows == floor.sum() > 0
-    assert (entropies(affinity.affinity_)[floor] >= np.log(8.0) - 1e-8).all()
-    np.testing.assert_allclose(entropies(affinity.affinity_)[~floor], np.log(8.0), atol=2e-8)
+    above = entropies(affinity.affinity_) - np.log(8.0)
+    assert affinity.report_.n_floor_rows == np.sum(above > 2e-8) > 0
+    assert above.min() > -2e-8
 
 
 @pytest.mark.parametrize("self_loops", [True, False])
@@ -123,7 +123,7 @@ def test_stopping_early_warns_and_leaves_a_finite_matrix(X, solver):
 
 @pytest.mark.parametrize("gamma_squared", [True, False])
 def test_a_learning_rate_too_large_warns_and_leaves_a_finite_matrix(X, gamma_squared):
-    affinity = SymmetricEntropicAffinity(10.0, solver="sgd", learning_rate=1e6, gamma_squared=gamma_squared)
+    affinity = SymmetricEntropicAffinity(10.0, solver="sgd", learning_rate=100.0, gamma_squared=gamma_squared)
     assert fit_whatever_it_says(affinity, X) == [ConvergenceWarning]
     assert np.isfinite(affinity.affinity_).all()
 
@@ -134,9 +134,9 @@ def test_a_tighter_tolerance_is_reached(X):
     assert max(report.marginal_gap, report.entropy_gap) < 1e-11
 
 
-def test_the_gaps_of_the_report_are_those_of_the_matrix(X):
+def test_the_gaps_of_the_report_are_those_of_the_matrix():
     with pytest.warns(ConvergenceWarning):
-        affinity = SymmetricEntropicAffinity(10.0, max_iter=2).fit(X)
+        affinity = SymmetricEntropicAffinity(10.0, max_iter=2).fit(jittered_circle(40))
     P = affinity.affinity_
     H = entropies(P) + P.sum(axis=1)
     assert affinity.report_.marginal_gap == pytest.approx(row_gap(P), rel=1e-10)

@@ -42,12 +42,11 @@ class Quadratic:
         linear, square = self.b * flat, 0.5 * flat * (self.A @ flat)
         return Point(
             x=x,
-            value=float(linear.sum() - square.sum()),
+            row_values=(linear - square).reshape(x.shape).sum(axis=0),
             magnitude=float(np.abs(linear).sum() + np.abs(square).sum()),
             gradient=gradient,
             rhs=gradient,
             blocks=(diagonal[:n], np.diag(self.A, n), diagonal[n:]),
-            row_gaps=np.maximum(np.abs(gradient[0]), np.where(held, 0.0, np.abs(gradient[1]))),
             held=held,
             marginal_gap=float(np.abs(gradient[0]).max()),
             entropy_gap=float(np.abs(gradient[1]).max(initial=0.0, where=~held)),

@@ -80,7 +80,7 @@ class Affinity(BaseEstimator):
             perplexity=30.0 if perplexity is None else perplexity,
             n_threads=n_threads,
         )
-        self.n_features_in_ = X[0].shape[1] if isinstance(X, tuple) else np.shape(X)[1]
+        self.n_features_in_ = np.shape(X[0])[1] if isinstance(X, tuple) else np.shape(X)[1]
         self.affinity_, self.report_ = self._compute(cost, X)
         if isinstance(cost, GraphCost):
             self.report_.neighbor_recall = cost.recall

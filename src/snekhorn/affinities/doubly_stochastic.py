@@ -8,7 +8,7 @@ from ..costs import DenseCost, GraphCost
 from ..optim.newton import maximize
 from ..optim.report import Reason, SolveReport
 from ..validation import check_count, check_positive
-from .base import Affinity, row_entropies
+from .base import Affinity
 from .dual import SymmetricDual
 from .gaussian import check_bandwidth, solve_bandwidth
 from .start import balance
@@ -94,7 +94,7 @@ class DoublyStochasticAffinity(Affinity):
         self.potential_ = lam / 2.0  # (lambda_i + lambda_j - 2 C) / 2 nu = (f_i + f_j - C) / nu
         report = SolveReport(
             converged=outcome.reason is Reason.CONVERGED,
-            n_iter=outcome.n_iter,
+            n_iter=solver.n_iter,
             n_passes=solver.n_passes,
             marginal_gap=outcome.point.marginal_gap,
             entropy_gap=0.0,
@@ -109,7 +109,7 @@ class _Scaling:
 
     def __init__(self, cost, self_loops, tol, max_iter):
         self.cost, self.self_loops, self.tol, self.max_iter = cost, self_loops, tol, max_iter
-        self.n_passes = 0
+        self.n_iter = self.n_passes = 0
         self.lam = np.zeros(cost.n_points)
 
     def solve(self, bandwidth):
@@ -122,12 +122,12 @@ class _Scaling:
         else:
             self.n_passes += balance(self.cost, x)
         outcome = maximize(dual, x, tol=self.tol, max_iter=self.max_iter)
+        self.n_iter += outcome.n_iter
         self.n_passes += outcome.n_passes
         self.lam = outcome.point.x[0]
         return outcome
 
     def mean_entropy(self, bandwidth):
-        """Average of -sum_j P log P over the rows."""
-        lam, gam = self.solve(bandwidth).point.x
-        P = self.cost.symmetric_affinity(lam, gam, self_loops=self.self_loops)
-        return float(row_entropies(P).mean()) - 1.0
+        """Average of -sum_j P log P over the rows: the difference of the dual's two gradients."""
+        marginal, entropy = self.solve(bandwidth).point.gradient
+        return float(np.mean(marginal - entropy))

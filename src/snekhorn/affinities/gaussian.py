@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
 
 from ..costs import DenseCost, GraphCost
 from ..kernels.entropic import BANDWIDTH, ENTROPY, LOG_NORMALIZER
 from ..validation import check_choice, check_perplexity, check_positive
 from .base import Affinity, closed_form_report, symmetrize
+
+WIDEST_SEARCH = 60  # e^60 either way: no data is further from the median bandwidth of its rows
+FLAT = 1e-10  # of an entropy or a logarithm: smaller differences are rounding
 
 
 class GaussianAffinity(Affinity):
@@ -93,15 +95,31 @@ def solve_bandwidth(cost, mean_entropy, target, *, self_loops) -> float:
     def gap(log_bandwidth):
         return mean_entropy(np.exp(log_bandwidth)) - target
 
-    low = high = start
-    value = gap(start)
-    for _ in range(60):  # e^60 either way: no data is further from the median bandwidth of its rows
-        if value == 0.0:
-            return float(np.exp(low))
-        moved = gap(high + 1.0) if value < 0.0 else gap(low - 1.0)
-        low, high = (high, high + 1.0) if value < 0.0 else (low - 1.0, low)
-        if (moved > 0.0) != (value > 0.0):
-            return float(np.exp(brentq(gap, low, high, xtol=1e-12, rtol=1e-12)))
-        value = moved
-    # More equally near points than the perplexity (duplicates), or too few neighbours: the nearer end.
-    return float(np.exp(low if value > 0.0 else high))
+    here, value = start, gap(start)
+    direction = 1.0 if value < 0.0 else -1.0
+    for _ in range(WIDEST_SEARCH):
+        there = here + direction
+        moved = gap(there)
+        if value * moved <= 0.0:
+            return float(np.exp(bisect_secant(gap, here, value, there, moved)))
+        if abs(moved - value) < FLAT:
+            break  # more equally near points than the perplexity (duplicates), or too few neighbours
+        here, value = there, moved
+    return float(np.exp(here))
+
+
+def bisect_secant(gap, a, gap_a, b, gap_b) -> float:
+    """Root of `gap` between a and b, by secant steps of Illinois type; both ends' values are known."""
+    for _ in range(100):
+        if gap_b == 0.0 or abs(b - a) < FLAT:
+            break
+        c = b - gap_b * (b - a) / (gap_b - gap_a)
+        gap_c = gap(c)
+        if gap_c * gap_b < 0.0:
+            a, gap_a = b, gap_b
+        else:
+            gap_a /= 2.0
+        b, gap_b = c, gap_c
+        if abs(gap_b) < FLAT:
+            break
+    return b

@@ -18,7 +18,8 @@ from .capacity import feed_starved, metropolis_entropies
 from .dual import SymmetricDual
 from .start import balance, entropic_start
 
-FLOOR = 1e-2  # smallest entropy dual, relative to the median bandwidth of the rows
+FLOOR = 1e-2  # smallest entropy dual of a row, relative to its bandwidth in the ordinary entropic affinity
+NARROWEST = 1e-3  # bandwidth that counts at least for the floor, relative to the median: near duplicates have none
 CEILING = 1e3  # largest, relative to the largest bandwidth
 FEW_ENTRIES = 0.9  # share of its entries that a row with too few of them is asked to use
 MAX_ITER = {"newton": 200, "adam": 5000, "sgd": 5000, "lbfgs": 1000}
@@ -34,8 +35,9 @@ class SymmetricEntropicAffinity(Affinity):
 
     .. math:: P_{ij} = \exp\left(\frac{\lambda_i + \lambda_j - 2 C_{ij}}{\gamma_i + \gamma_j}\right).
 
-    A row whose :math:`\gamma_i` reaches its floor (a hundredth of the median bandwidth) has a perplexity
-    above the one asked for, which the constraint allows; `report_.n_floor_rows` counts them.
+    A row whose :math:`\gamma_i` reaches its floor (a hundredth of its bandwidth in the ordinary entropic
+    affinity) has a perplexity above the one asked for, which the constraint allows; `report_.n_floor_rows`
+    counts them.
 
     Parameters
     ----------
@@ -138,8 +140,8 @@ class SymmetricEntropicAffinity(Affinity):
     def _start(self, cost, target):
         """The dual problem, the point to start from, and the passes that took."""
         x = entropic_start(cost, target, self_loops=self.self_loops)
-        floor, ceiling = FLOOR * np.median(x[1]), CEILING * np.max(x[1])
-        dual = SymmetricDual(cost, target, self.self_loops, lower=floor, upper=ceiling)
+        floor = FLOOR * np.maximum(x[1], NARROWEST * np.median(x[1]))
+        dual = SymmetricDual(cost, target, self.self_loops, lower=floor, upper=CEILING * np.max(x[1]))
         last = getattr(self, "entropy_dual_", np.empty(0))
         if self.warm_start and last.size == cost.n_points:
             return dual, np.stack([self.marginal_dual_, self.entropy_dual_]), 1
@@ -169,7 +171,7 @@ class SymmetricEntropicAffinity(Affinity):
 
     def _report(self, outcome, dual, lowered, n_passes) -> SolveReport:
         point = outcome.point
-        starved = (point.x[1] >= dual.upper) & (point.gradient[1] > self.tol)
+        starved = (point.x[1] >= dual.upper) & (point.gradient[1] > self.tol) & (self.solver == "newton")
         return SolveReport(
             converged=outcome.reason is Reason.CONVERGED,
             n_iter=outcome.n_iter,

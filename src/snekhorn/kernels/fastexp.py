@@ -19,7 +19,7 @@ C8, C7, C6, C5, C4, C3 = 1 / 40320, 1 / 5040, 1 / 720, 1 / 120, 1 / 24, 1 / 6
 # No 're-association' here: it would cancel ROUNDER.
 @njit(fastmath={"contract"}, cache=True)
 def fast_exp(x):
-    """exp(x) to one unit in the last place, for x clipped to the range of normal numbers."""
+    """exp(x) to three units in the last place, for x clipped to the range of normal numbers."""
     x = min(max(x, SMALLEST_EXPONENT), LARGEST_EXPONENT)
     shifted = x * LOG2_E + ROUNDER
     k = shifted - ROUNDER

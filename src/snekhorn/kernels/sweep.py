@@ -51,9 +51,9 @@ def dense_sweep(cost, lam, gam, slack):
     worst = 0.0
     others, near_lam, near_gam = np.empty(n - 1), np.empty(n - 1), np.empty(n - 1)
     for i in range(n):
-        for row, values in ((others, cost[i]), (near_lam, lam), (near_gam, gam)):
-            row[:i] = values[:i]
-            row[i:] = values[i + 1 :]
+        others[:i], others[i:] = cost[i, :i], cost[i, i + 1 :]
+        near_lam[:i], near_lam[i:] = lam[:i], lam[i + 1 :]
+        near_gam[:i], near_gam[i:] = gam[:i], gam[i + 1 :]
         lam[i], met = _balance(others, near_lam, near_gam, lam[i], gam[i], slack)
         worst = max(worst, met)
     return worst

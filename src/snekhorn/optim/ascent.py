@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
 
 from .newton import Array, Outcome, Point, Problem
 from .report import Reason
@@ -11,6 +11,7 @@ from .report import Reason
 LEARNING_RATES = {"adam": 0.1, "sgd": 0.1, "lbfgs": 1.0}
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a learning rate may be too large: the outcome says so
 def ascend(
     problem: Problem,
     x: Array,
@@ -75,9 +76,9 @@ class _Tracker:
     def finished(self) -> bool:
         return self.diverged or self.point.gap < self.tol
 
-    def outcome(self, n_iter) -> Outcome:
+    def outcome(self, n_iter, stopped=Reason.MAX_ITER) -> Outcome:
         gap = self.point.gap
-        reason = Reason.DIVERGED if self.diverged else Reason.CONVERGED if gap < self.tol else Reason.MAX_ITER
+        reason = Reason.DIVERGED if self.diverged else Reason.CONVERGED if gap < self.tol else stopped
         return Outcome(self.point, reason, n_iter, self.n_passes, self.values)
 
 
@@ -108,14 +109,18 @@ def _lbfgs(tracker, parameters, max_iter):
             raise _Stop
         return -tracker.point.value / tracker.unit, -gradient.ravel()
 
-    lower = -np.inf if tracker.squared else np.min(tracker.problem.lower) / tracker.unit
-    bounds = [(None, None)] * shape[1] + [(lower, None)] * shape[1]
-    n_iter = max_iter
+    lower = np.full(shape, -np.inf)
+    if not tracker.squared:
+        lower[1] = tracker.problem.lower / tracker.unit
+    bounds = Bounds(lower.ravel(), np.inf)
+    stopped = Reason.MAX_ITER
     try:
         options = {"maxiter": max_iter, "maxfun": 10 * max_iter, "ftol": 0.0, "gtol": 0.0}
         found = minimize(negative, parameters.ravel(), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         n_iter = int(found.nit)
+        if n_iter < max_iter:
+            stopped = Reason.LINE_SEARCH
         tracker(found.x.reshape(shape))
     except _Stop:
         n_iter = len(tracker.values)
-    return tracker.outcome(n_iter)
+    return tracker.outcome(n_iter, stopped)

@@ -23,7 +23,7 @@ SMALLEST_SHRINK = 0.4  # a boxed unknown keeps at least this share of its value 
 FIRST_DAMPING, DAMPING_GROWTH, LARGEST_DAMPING = 0.1, 4.0, 1e12
 SUFFICIENT_INCREASE = 0.05  # of the predicted one, to accept a step
 GOOD_MODEL, POOR_MODEL = 0.7, 0.25  # ratios of actual to predicted increase that move the damping
-ROUNDING = 1e-13  # relative size below which a change of the value is noise
+ROUNDING = 1e-15  # relative size below which a change of the value is noise
 LEAST_VARIANCE = 0.05  # blocks of rows that rest on a single pair are singular: see _blocks
 
 
@@ -32,15 +32,18 @@ class Point:
     """The function and its derivatives at x = (free unknowns, boxed unknowns), an array (2, n)."""
 
     x: Array
-    value: float
+    row_values: Array  # whose sum is the value; differences are taken row by row, where they round least
     magnitude: float  # sum of the absolute terms of the value: the scale of its rounding
     gradient: Array
     rhs: Array  # right-hand side of the Newton system: the gradient, or a better-scaled residual
     blocks: tuple[Array, Array, Array]  # diagonal, off-diagonal, diagonal of the blocks of H
-    row_gaps: Array
     held: NDArray[np.bool_]  # rows whose boxed unknown is at a bound it is pushed against
     marginal_gap: float
     entropy_gap: float
+
+    @property
+    def value(self) -> float:
+        return float(self.row_values.sum())
 
     @property
     def gap(self) -> float:
@@ -67,6 +70,7 @@ class Outcome:
     values: list[float]
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a trial step may overflow: its gap says so
 def maximize(
     problem: Problem,
     x: Array,
@@ -95,7 +99,7 @@ def maximize(
         trial = problem.evaluate(_limit(problem, point, step))
         passes += 1
         noise = ROUNDING * point.magnitude
-        increase = trial.value - point.value
+        increase = float(np.sum(trial.row_values - point.row_values))
         if predicted > noise:
             ratio = increase / predicted if np.isfinite(trial.gap) else -np.inf
             accepted = ratio > SUFFICIENT_INCREASE

@@ -13,7 +13,8 @@ class Reason(str, Enum):
     CONVERGED = "converged"
     CLOSED_FORM = "computed in closed form"
     ROUNDING = "stopped by rounding: the gaps no longer shrink; raise tol or use float64 input"
-    MAX_ITER = "stopped at max_iter before reaching tol; raise max_iter or tol, or use solver='newton'"
+    MAX_ITER = "stopped at the largest number of iterations before reaching tol; raise max_iter or tol"
+    LINE_SEARCH = "the line search found no further increase before reaching tol; raise tol or use solver='newton'"
     STALLED = (
         "no step improves the dual any more; the graph may not carry this perplexity: "
         "raise n_neighbors, lower perplexity or allow self_loops"

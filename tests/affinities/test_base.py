@@ -1,0 +1,25 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+from snekhorn.affinities import row_entropies, row_perplexities
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_uniform_row_has_as_many_neighbours_as_entries(form, dtype):
+    P = np.zeros((300, 400))
+    for i in range(300):
+        P[i, : i + 1] = 1.0 / (i + 1)
+    P = form(P.astype(dtype))
+    np.testing.assert_allclose(row_perplexities(P), np.arange(1, 301), rtol=1e-12 if dtype == np.float64 else 1e-5)
+    np.testing.assert_allclose(
+        row_entropies(P), np.log(np.arange(1, 301)) + 1, rtol=1e-12 if dtype == np.float64 else 1e-5
+    )
+
+
+def test_the_matrix_is_not_changed():
+    P = sparse.random(20, 20, 0.5, random_state=0, format="csr")
+    before = P.copy()
+    row_entropies(P)
+    np.testing.assert_array_equal(P.toarray(), before.toarray())

@@ -16,12 +16,13 @@ BELOW = {"kernels"}
 ALLOWED = {
     "kernels": set(),
     "optim": set(),
+    "alerts": set(),
     "memory": BELOW,
-    "validation": BELOW,
+    "validation": BELOW | {"alerts"},
     "costs": BELOW,
     "neighbors": BELOW | {"costs"},
     "pairs": BELOW | {"costs", "memory", "neighbors", "validation"},
-    "affinities": BELOW | {"optim", "costs", "memory", "neighbors", "pairs", "validation"},
+    "affinities": BELOW | {"alerts", "optim", "costs", "memory", "neighbors", "pairs", "validation"},
     "__init__": {"affinities"},
 }
 

@@ -30,9 +30,6 @@ class _Cost:
     def n_pairs(self) -> int:
         raise NotImplementedError
 
-    def _arrays(self) -> tuple[NDArray[Any], ...]:
-        raise NotImplementedError
-
     def rows(self, *, self_loops: bool, entropy: Any = 0.0, bandwidth: Any = None) -> Array:
         """Bandwidth, log normaliser and entropy of every row of exp(-C / bandwidth), normalised.
 
@@ -106,14 +103,15 @@ class DenseCost(_Cost):
             if not self_loops:  # the diagonal has cost 0 and would overflow
                 np.fill_diagonal(exponent[:, start:], -np.inf)
             np.exp(exponent, out=out[block], casting="same_kind")
-        if not self_loops:
-            np.fill_diagonal(out, 0.0)
         return out
 
     def scaled(self, scale: Array) -> DenseCost:
         """Costs C_ij / (scale_i scale_j)."""
-        matrix = self.matrix / np.outer(scale, scale)
-        return replace(self, matrix=matrix.astype(self.matrix.dtype, copy=False))
+        matrix = np.empty_like(self.matrix)
+        for start in range(0, self.n_points, ROWS_AT_ONCE):
+            block = slice(start, start + ROWS_AT_ONCE)
+            matrix[block] = self.matrix[block] / (scale[block, None] * scale)
+        return replace(self, matrix=matrix)
 
     def kth_smallest(self, k: int) -> Array:
         """Cost of every point to its k-th nearest other point."""
@@ -189,22 +187,21 @@ class GraphCost(_Cost):
 
     def symmetrized(self) -> GraphCost:
         """The graph with an edge wherever one of its two directions has one."""
-        n = self.n_points
-        # Positions instead of costs: sparse matrices drop zeros, which are the costs of duplicates.
-        position = np.arange(1, self.n_pairs + 1)
-        edges = sparse.csr_matrix((position, self.indices, self.indptr), shape=(n, n))
-        edges = edges.maximum(edges.T).tocsr()
-        edges.sort_indices()
-        return replace(self, indptr=edges.indptr, indices=edges.indices, values=self.values[edges.data - 1])
+        edges = self._positions()
+        return self._from_positions(edges.maximum(edges.T), self.values)
 
     def joined(self, other: GraphCost) -> GraphCost:
         """The graph with the edges of both."""
-        n = self.n_points
-        values = np.concatenate([self.values, other.values])
-        first = sparse.csr_matrix((np.arange(1, self.n_pairs + 1), self.indices, self.indptr), shape=(n, n))
-        positions = np.arange(self.n_pairs + 1, values.size + 1)
-        second = sparse.csr_matrix((positions, other.indices, other.indptr), shape=(n, n))
-        edges = first.maximum(second).tocsr()
+        edges = self._positions().maximum(other._positions(first=self.n_pairs))
+        return self._from_positions(edges, np.concatenate([self.values, other.values]))
+
+    def _positions(self, first: int = 0) -> sparse.csr_matrix:
+        """Positions instead of costs, from 1: sparse matrices drop zeros, which are the costs of duplicates."""
+        position = np.arange(first + 1, first + self.n_pairs + 1)
+        return sparse.csr_matrix((position, self.indices, self.indptr), shape=(self.n_points, self.n_points))
+
+    def _from_positions(self, edges: sparse.csr_matrix, values: Array) -> GraphCost:
+        edges = edges.tocsr()
         edges.sort_indices()
         return replace(self, indptr=edges.indptr, indices=edges.indices, values=values[edges.data - 1])
 
@@ -216,3 +213,13 @@ class GraphCost(_Cost):
             matrix = (matrix + sparse.diags(diagonal.astype(data.dtype))).tocsr()
         matrix.sort_indices()
         return matrix
+
+
+def symmetrize_in_place(matrix: Array) -> Array:
+    """(M + M^T) / 2, block by block."""
+    for start in range(0, matrix.shape[0], ROWS_AT_ONCE):
+        block = slice(start, start + ROWS_AT_ONCE)
+        mean = (matrix[block, start:] + matrix[start:, block].T) / 2
+        matrix[block, start:] = mean
+        matrix[start:, block] = mean.T
+    return matrix

@@ -1,8 +1,9 @@
 """Nearest neighbours of every point: exact for moderate n, by an inverted file above.
 
 faiss finds candidates in float32; their costs are then computed from X itself by direct differences, so
-duplicates have cost 0 and neither the offset nor the scale of X matters. Results do not depend on the
-number of threads.
+duplicates have cost 0 and neither the offset nor the scale of X matters. The recall is measured on a sample in
+the precision of X; where float32 was not enough, scikit-learn searches again in float64. Results do not depend
+on the number of threads.
 """
 
 from __future__ import annotations
@@ -17,17 +18,18 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from .costs import Array, GraphCost
-from .kernels.distances import neighbor_squared_distances
+from .kernels.distances import kth_squared_distance, neighbor_squared_distances
 from .kernels.threads import run_rows
 
 EXACT_LIMIT = 30_000  # points; above, the inverted file is clearly faster: see benchmarks/neighbors.py
 RECALL_GOAL = 0.96
-RECALL_SAMPLE = 1000
+LEAST_RECALL = 0.9
+TUNING_SAMPLE, MEASURED_SAMPLE = 1000, 200  # points on which the probes are chosen, and the recall is measured
 FIRST_PROBES = 4
 CENTROID_ITERATIONS = 8
 ROWS_AT_ONCE = 65_536
 
-EUCLIDEAN = ("sqeuclidean", "euclidean", "l2")
+DIRECT = ("sqeuclidean", "euclidean", "l2", "cosine")  # metrics that squared differences give
 
 
 @dataclass(frozen=True)
@@ -46,23 +48,40 @@ class Neighbors:
 
 def find_neighbors(X: Any, k: int, metric: str, n_threads: int, *, approximate: bool | None = None) -> Neighbors:
     """The k nearest other points of every point; `approximate` None decides by the number of points."""
-    if sparse.issparse(X) or metric not in (*EUCLIDEAN, "cosine"):
+    if sparse.issparse(X) or metric not in DIRECT:
         return _search_sklearn(X, k, metric, n_threads)
-    if metric == "cosine":
-        X = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(X.dtype).tiny)
+    X = np.ascontiguousarray(unit_rows(X) if metric == "cosine" else X)
     if approximate is None:
         approximate = X.shape[0] > EXACT_LIMIT
     with _faiss_threads(n_threads) as faiss:
         points = _centred(X)
-        found, recall = _search_inverted(faiss, points, k) if approximate else (_search_exact(faiss, points, k), 1.0)
+        found = _search_inverted(faiss, points, k) if approximate else _search_exact(faiss, points, k)
     indices = _without_self(found)
     costs = np.empty(indices.shape, dtype=X.dtype)
     run_rows(neighbor_squared_distances, X.shape[0], indices.size, n_threads, X, indices, costs)
+    recall = _measure_recall(X, costs, n_threads)
+    if recall < LEAST_RECALL:  # groups so far apart that float32 cannot resolve their inside
+        return _search_sklearn(X.astype(np.float64), k, metric, n_threads)
+    return Neighbors(indices, from_squared(costs, metric), recall)
+
+
+def unit_rows(X: Array) -> Array:
+    """X with rows of norm one, on which the cosine distance is half the squared Euclidean one."""
+    norms = np.linalg.norm(X, axis=1, keepdims=True)
+    if not norms.all():
+        raise ValueError(
+            f"row {np.flatnonzero(norms == 0)[0]} of X is zero, where metric='cosine' is undefined; drop it."
+        )
+    return X / norms
+
+
+def from_squared(squared: Array, metric: str) -> Array:
+    """Costs of one of the DIRECT metrics from squared Euclidean distances, in place."""
     if metric == "cosine":
-        costs /= 2  # |x - y|^2 = 2 - 2 cos for unit rows
+        squared /= 2
     elif metric != "sqeuclidean":
-        np.sqrt(costs, out=costs)
-    return Neighbors(indices, costs, recall)
+        np.sqrt(squared, out=squared)
+    return squared
 
 
 @contextmanager
@@ -104,7 +123,7 @@ def _search_inverted(faiss, points, k):
     index.cp.max_points_per_centroid = 64
     index.train(points)
     index.add(points)
-    sample = np.linspace(0, n - 1, RECALL_SAMPLE).astype(np.int64)
+    sample = np.linspace(0, n - 1, TUNING_SAMPLE).astype(np.int64)
     truth = _search_exact(faiss, points, k, points[sample])
     index.nprobe = FIRST_PROBES
     while True:
@@ -117,7 +136,16 @@ def _search_inverted(faiss, points, k):
     short = np.flatnonzero((found < 0).any(axis=1))  # the probed lists held fewer than k points
     if short.size:
         found[short] = _search_exact(faiss, points, k, points[short])
-    return found, recall
+    return found
+
+
+def _measure_recall(X, costs, n_threads):
+    """Share of the true nearest neighbours among those found, on a sample; ties count as true."""
+    n, k = costs.shape
+    sample = np.linspace(0, n - 1, min(n, MEASURED_SAMPLE)).astype(np.int64)
+    kth = np.empty(sample.size, dtype=X.dtype)
+    run_rows(kth_squared_distance, sample.size, sample.size * n, n_threads, X, sample, k, kth)
+    return float(np.mean(costs[sample] <= kth[:, None]))
 
 
 def _without_self(found):

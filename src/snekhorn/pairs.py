@@ -9,12 +9,12 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import VALID_METRICS
 
-from .costs import DenseCost, GraphCost
+from .costs import DenseCost, GraphCost, symmetrize_in_place
 from .kernels.distances import dense_squared_distances
 from .kernels.threads import run_rows
 from .memory import require
-from .neighbors import Neighbors, find_neighbors
-from .validation import check_cost_matrix, check_count, check_points
+from .neighbors import DIRECT, Neighbors, find_neighbors, from_squared, unit_rows
+from .validation import check_cost_matrix, check_count, check_points, check_range
 
 NEIGHBORS_PER_PERPLEXITY = 3
 
@@ -41,8 +41,12 @@ def build_cost(
     X = check_points(X)
     k = count_neighbors(n_neighbors, X.shape[0], perplexity)
     if k is None:
-        return DenseCost(_dense(X, metric, n_threads), n_threads)
-    return find_neighbors(X, k, metric, n_threads).graph(n_threads)
+        cost = DenseCost(_dense(X, metric, n_threads), n_threads)
+        check_range(cost.matrix, X)
+        return cost
+    graph = find_neighbors(X, k, metric, n_threads).graph(n_threads)
+    check_range(graph.values, X)
+    return graph
 
 
 def count_neighbors(n_neighbors: int | str | None, n: int, perplexity: float) -> int | None:
@@ -66,16 +70,17 @@ def _dense(X, metric, n_threads):
     n = X.shape[0]
     remedy = "set n_neighbors='auto' for a sparse affinity, whose memory grows with n only"
     require(2.0 * n * n * X.dtype.itemsize, f"a full {n} x {n} cost matrix and its affinity", remedy)
-    if metric in ("sqeuclidean", "euclidean", "l2") and not sparse.issparse(X):
+    if metric in DIRECT and not sparse.issparse(X):
         out = np.empty((n, n), dtype=X.dtype)
-        points = np.ascontiguousarray(X)
+        points = np.ascontiguousarray(unit_rows(X) if metric == "cosine" else X)
         run_rows(dense_squared_distances, (n + 1) // 2, n * n, n_threads, points, out)
-        return out if metric == "sqeuclidean" else np.sqrt(out, out=out)
+        return from_squared(out, metric)
     squared = metric == "sqeuclidean"
     out = pairwise_distances(X, metric="euclidean" if squared else metric, n_jobs=n_threads)
-    out = out**2 if squared else out
-    out = out.astype(X.dtype, copy=False)
-    out = np.maximum((out + out.T) / 2, 0.0)  # rounding leaves some metrics slightly asymmetric or negative
+    if squared:
+        np.square(out, out=out)
+    out = symmetrize_in_place(out.astype(X.dtype, copy=False))  # rounding leaves some metrics slightly asymmetric
+    np.maximum(out, 0.0, out=out)  # or negative
     np.fill_diagonal(out, 0.0)
     return out
 
@@ -135,9 +140,10 @@ def _graph(indptr, indices, values, n_threads):
             f"the precomputed graph has {isolated.size} isolated points (rows {_few(isolated)}); "
             "give every point at least one neighbour, or leave these points out."
         )
-    indptr = np.concatenate([[0], np.cumsum(degrees)])
     row, indices, values = row[other], indices[other].astype(np.int64), values[other]
-    _, first = np.unique(row * n + indices, return_index=True)  # a neighbour listed twice counts once
+    key = row * n + indices
+    order = np.argsort(key, kind="stable")
+    first = order[np.concatenate([[True], np.diff(key[order]) > 0])]  # a neighbour listed twice counts once
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row[first], minlength=n))])
     return GraphCost(indptr, indices[first], values[first], n_threads)
 

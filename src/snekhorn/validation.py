@@ -1,13 +1,14 @@
 """Checks of what users hand in: every error names the parameter, the value received and the remedy."""
 
 import numbers
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
+
+from .alerts import warn
 
 ROWS_AT_ONCE = 4096
 
@@ -47,7 +48,6 @@ def check_cost_matrix(C: Any) -> NDArray[np.floating[Any]]:
             f"metric='precomputed' needs a square cost matrix, X has shape {C.shape}; "
             "pass the pairwise distances, or another metric for raw features."
         )
-    scale = float(np.abs(C).max())
     if (lowest := float(C.min())) < 0.0:
         raise ValueError(
             f"the precomputed cost matrix X has negative entries (smallest {lowest:.3g}); "
@@ -58,7 +58,7 @@ def check_cost_matrix(C: Any) -> NDArray[np.floating[Any]]:
             f"the precomputed cost matrix X has a non-zero diagonal (largest {diagonal:.3g}); "
             "the cost of a point to itself is 0: use numpy.fill_diagonal(X, 0)."
         )
-    tolerance = scale * (1e-5 if C.dtype == np.float32 else 1e-10)
+    tolerance = float(C.max()) * (1e-5 if C.dtype == np.float32 else 1e-10)
     exact = True
     for start in range(0, C.shape[0], ROWS_AT_ONCE):
         block = slice(start, start + ROWS_AT_ONCE)
@@ -70,6 +70,22 @@ def check_cost_matrix(C: Any) -> NDArray[np.floating[Any]]:
                 "use (X + X.T) / 2 if that is what you mean."
             )
     return C if exact else (C + C.T) / 2
+
+
+def check_range(values: NDArray[Any], X: Any) -> None:
+    """Costs within the range of their floating-point type: neither overflowed nor all but vanished."""
+    limits = np.finfo(values.dtype)
+    largest = float(values.max())
+    if not largest < limits.max:
+        raise ValueError(f"X has entries up to {abs(X).max():.3g}, whose costs overflow {values.dtype}; scale X down.")
+    if largest < limits.tiny / limits.eps and _varies(X):
+        raise ValueError(f"the costs of X, at most {largest:.3g}, underflow {values.dtype}; scale X up.")
+
+
+def _varies(X: Any) -> bool:
+    """Whether any column of X has two values."""
+    highest, lowest = X.max(axis=0), X.min(axis=0)
+    return bool(abs(highest - lowest).max() > 0.0)
 
 
 def check_perplexity(perplexity: Any) -> float:
@@ -88,11 +104,9 @@ def clamp_perplexity(perplexity: float, n_entries: int) -> float:
     if perplexity < n_entries:
         return perplexity
     largest = max(n_entries - 1.0, (n_entries + 1.0) / 2.0)
-    warnings.warn(
+    warn(
         f"perplexity={perplexity:g} is not below the {n_entries} entries that a row can have here; "
-        f"using {largest:g}, the largest sensible value. Pass a smaller perplexity to choose it yourself.",
-        UserWarning,
-        stacklevel=4,
+        f"using {largest:g}, the largest sensible value. Pass a smaller perplexity to choose it yourself."
     )
     return largest
 

@@ -47,6 +47,8 @@ def test_rows_of_duplicates_have_more_than_the_perplexity_and_are_counted(rng):
 def test_rows_with_too_few_neighbours_are_named():
     star = np.zeros((6, 6))
     star[0, 1:] = star[1:, 0] = 1.0
-    affinity = EntropicAffinity(3.0, metric="precomputed").fit(sparse.csr_matrix(star))
+    affinity = EntropicAffinity(3.0, metric="precomputed")
+    with pytest.warns(UserWarning, match="5 rows .* cannot reach perplexity 3"):
+        affinity.fit(sparse.csr_matrix(star))
     np.testing.assert_array_equal(affinity.report_.unreachable_rows, [1, 2, 3, 4, 5])
     np.testing.assert_allclose(entropies(affinity.affinity_)[1:], np.log(2.0), rtol=1e-9)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,7 +11,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from ..costs import DenseCost, GraphCost
+from ..alerts import warn
+from ..costs import ROWS_AT_ONCE, DenseCost, GraphCost, symmetrize_in_place
 from ..kernels.threads import count_threads
 from ..optim.report import Reason, SolveReport
 from ..pairs import build_cost
@@ -21,7 +21,7 @@ from ..validation import check_choice, check_jobs, check_perplexity, clamp_perpl
 Matrix: TypeAlias = Any  # a dense array or a CSR matrix
 
 
-class Affinity(BaseEstimator):
+class Affinity(BaseEstimator, ABC):
     """Base of the affinities: `fit` computes the matrix, `fit_transform` returns it.
 
     Parameters shared by all affinities
@@ -82,6 +82,8 @@ class Affinity(BaseEstimator):
         )
         self.n_features_in_ = np.shape(X[0])[1] if isinstance(X, tuple) else np.shape(X)[1]
         self.affinity_, self.report_ = self._compute(cost, X)
+        if not np.isfinite(self.affinity_.sum()):
+            raise FloatingPointError(f"{type(self).__name__} overflowed; check X for extreme values.")
         if isinstance(cost, GraphCost):
             self.report_.neighbor_recall = cost.recall
         self._warn()
@@ -100,8 +102,12 @@ class Affinity(BaseEstimator):
 
     def _warn(self) -> None:
         if not self.report_.converged:
-            message = f"{type(self).__name__} did not converge: {self.report_}."
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            warn(f"{type(self).__name__} did not converge: {self.report_}.", ConvergenceWarning)
+        if (rows := self.report_.unreachable_rows).size:
+            warn(
+                f"{rows.size} rows (first {rows[0]}) cannot reach perplexity {self.get_params()['perplexity']:g} on "
+                "this neighbour graph and have the largest one it is sure to carry; raise n_neighbors or lower perplexity."
+            )
 
     def _row_entries(self, cost: DenseCost | GraphCost) -> int:
         """Largest number of entries that a row can have."""
@@ -118,15 +124,10 @@ def closed_form_report(**extra: Any) -> SolveReport:
 
 
 def symmetrize(P: Matrix) -> Matrix:
-    """(P + P^T) / 2"""
+    """(P + P^T) / 2, a dense P in place."""
     if sparse.issparse(P):
         return ((P + P.T) / 2).tocsr()
-    for start in range(0, P.shape[0], 256):  # in place, block by block
-        block = slice(start, start + 256)
-        mean = (P[block, start:] + P[start:, block].T) / 2
-        P[block, start:] = mean
-        P[start:, block] = mean.T
-    return P
+    return symmetrize_in_place(P)
 
 
 def row_entropies(P: Matrix) -> NDArray[np.floating[Any]]:
@@ -136,9 +137,9 @@ def row_entropies(P: Matrix) -> NDArray[np.floating[Any]]:
         terms.data = terms.data * (1.0 - np.log(np.where(terms.data > 0.0, terms.data, 1.0)))
         return np.asarray(terms.sum(axis=1), dtype=float).ravel()
     out = np.empty(P.shape[0])
-    for start in range(0, P.shape[0], 256):
-        block = P[start : start + 256].astype(float)
-        out[start : start + 256] = np.sum(block * (1.0 - np.log(np.where(block > 0.0, block, 1.0))), axis=1)
+    for start in range(0, P.shape[0], ROWS_AT_ONCE):
+        block = P[start : start + ROWS_AT_ONCE].astype(float)
+        out[start : start + ROWS_AT_ONCE] = np.sum(block * (1.0 - np.log(np.where(block > 0.0, block, 1.0))), axis=1)
     return out
 
 

@@ -23,7 +23,7 @@ class DoublyStochasticAffinity(Affinity):
 
     the entropic optimal transport of the points to themselves. A few steps of the symmetric Sinkhorn
     iteration :math:`f_i \leftarrow (f_i - \nu \log \sum_k \exp((f_k - C_{ki}) / \nu)) / 2` start, Newton's
-    method on the same dual finishes: it does not slow down when nu is small.
+    method on the same dual finishes.
 
     Parameters
     ----------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -122,10 +121,14 @@ class SymmetricEntropicAffinity(Affinity):
         target = np.minimum(log_perplexity, np.log(np.maximum(FEW_ENTRIES * entries, 1.0)))
         target = np.where(entries > np.exp(log_perplexity), log_perplexity, target)
 
-        dual, x, n_passes = self._start(cost, target)
+        dual, x, n_passes = self._start(cost, target, warm=self.warm_start)
         outcome = self._solve(dual, x)
         n_passes += outcome.n_passes
-        stuck = outcome.reason in (Reason.STALLED, Reason.MAX_ITER)
+        if self.warm_start and outcome.reason is not Reason.CONVERGED:  # the last solution was too far away
+            dual, x, passes = self._start(cost, target)
+            outcome = self._solve(dual, x)
+            n_passes += passes + outcome.n_passes
+        stuck = outcome.reason in (Reason.STALLED, Reason.MAX_ITER, Reason.MAX_PASSES)
         if stuck and isinstance(cost, GraphCost) and self.self_loops and self.solver == "newton":
             # Some rows ask for more than the graph can carry: fall back on what it certainly can.
             target = np.minimum(target, metropolis_entropies(cost))
@@ -137,13 +140,12 @@ class SymmetricEntropicAffinity(Affinity):
         P = cost.symmetric_affinity(self.marginal_dual_, self.entropy_dual_, self_loops=self.self_loops)
         return P, self._report(outcome, dual, target < log_perplexity, n_passes)
 
-    def _start(self, cost, target):
+    def _start(self, cost, target, *, warm=False):
         """The dual problem, the point to start from, and the passes that took."""
         x = entropic_start(cost, target, self_loops=self.self_loops)
         floor = FLOOR * np.maximum(x[1], NARROWEST * np.median(x[1]))
         dual = SymmetricDual(cost, target, self.self_loops, lower=floor, upper=CEILING * np.max(x[1]))
-        last = getattr(self, "entropy_dual_", np.empty(0))
-        if self.warm_start and last.size == cost.n_points:
+        if warm and hasattr(self, "report_") and self.report_.converged and self.entropy_dual_.size == cost.n_points:
             return dual, np.stack([self.marginal_dual_, self.entropy_dual_]), 1
         x = dual.project(x)
         return dual, x, 1 + (0 if self.self_loops else balance(cost, x))
@@ -183,13 +185,3 @@ class SymmetricEntropicAffinity(Affinity):
             unreachable_rows=np.flatnonzero(lowered | starved),
             dual_values=outcome.values,
         )
-
-    def _warn(self):
-        super()._warn()
-        if (rows := self.report_.unreachable_rows).size:
-            warnings.warn(
-                f"{rows.size} rows (first {rows[0]}) cannot reach perplexity {self.perplexity:g} on this neighbour "
-                "graph and have the largest one it is sure to carry; raise n_neighbors or lower perplexity.",
-                UserWarning,
-                stacklevel=4,
-            )

@@ -46,3 +46,15 @@ def neighbor_squared_distances(start, stop, x, indices, out):
         order = np.argsort(d, kind="mergesort")
         indices[i] = near[order]
         out[i] = d[order]
+
+
+@njit(nogil=True, cache=True)
+def kth_squared_distance(start, stop, x, sample, k, out):
+    """Squared distance of every sampled point to its k-th nearest other point, by looking at all."""
+    d = np.empty(x.shape[0])
+    for s in range(start, stop):
+        i = sample[s]
+        for j in range(x.shape[0]):
+            d[j] = _squared_distance(x[i], x[j])
+        d[i] = np.inf
+        out[s] = np.partition(d, k - 1)[k - 1]

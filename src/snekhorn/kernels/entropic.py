@@ -9,6 +9,7 @@ from .threads import FAST
 MAX_ITERATIONS = 100
 ENTROPY_TOLERANCE = 1e-13
 COLDEST = 40.0  # exp(-40) vanishes beside 1 in float64
+LARGEST_LOG = 700.0  # of an inverse bandwidth that is a finite number
 HOTTEST = 1e-9  # at this temperature the row is uniform to nine digits
 
 # Columns of the array that the kernels fill.
@@ -54,7 +55,7 @@ def _search(excess, self_term, target):
     if largest == 0.0:  # all entries are equally near: any bandwidth gives the uniform row
         return 1.0
     low = np.log(HOTTEST / largest)
-    high = np.log((COLDEST + np.log(excess.size + 1.0)) / smallest)
+    high = min(np.log(COLDEST + np.log(excess.size + 1.0)) - np.log(smallest), LARGEST_LOG)
     x = min(max(np.log(excess.size / total), low), high)
     for _ in range(MAX_ITERATIONS):
         inverse = np.exp(x)

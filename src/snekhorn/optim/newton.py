@@ -88,7 +88,7 @@ def maximize(
         if point.gap < tol:
             return Outcome(point, Reason.CONVERGED, n_iter, passes, values)
         if not np.isfinite(point.gap):
-            return Outcome(point, Reason.DIVERGED, n_iter, passes, values)
+            return Outcome(point, Reason.OVERFLOW, n_iter, passes, values)
         if n_iter == max_iter or passes >= MAX_PASSES:
             break
         step, predicted, used = _direction(problem, point, damping, tol, plain=plain)
@@ -116,7 +116,7 @@ def maximize(
         if damping > LARGEST_DAMPING or (not accepted and predicted <= noise and damping > 1.0):
             reason = Reason.ROUNDING if predicted <= noise else Reason.STALLED
             return Outcome(point, reason, n_iter + 1, passes, values)
-    return Outcome(point, Reason.MAX_ITER, n_iter, passes, values)
+    return Outcome(point, Reason.MAX_ITER if n_iter == max_iter else Reason.MAX_PASSES, n_iter, passes, values)
 
 
 def _direction(problem, point, damping, tol, *, plain):
@@ -152,7 +152,7 @@ def _direction(problem, point, damping, tol, *, plain):
         more, used = conjugate_gradient(partial(apply, free=moving), partial(precondition, free=moving), rest, enough)
         step += more
         passes += 1 + used
-    # Half the slope is the increase of a quadratic at its top; it is exact at damping 0.
+    # Half the slope is the increase of a quadratic at its top.
     slope = np.sum(point.gradient[0] * step[0]) + np.sum((point.gradient[1] * step[1])[free])
     return step, 0.5 * slope, passes
 

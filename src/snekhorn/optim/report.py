@@ -12,13 +12,15 @@ class Reason(str, Enum):
 
     CONVERGED = "converged"
     CLOSED_FORM = "computed in closed form"
-    ROUNDING = "stopped by rounding: the gaps no longer shrink; raise tol or use float64 input"
+    ROUNDING = "stopped by rounding: the gaps no longer shrink; raise tol, or bring outliers nearer"
     MAX_ITER = "stopped at the largest number of iterations before reaching tol; raise max_iter or tol"
+    MAX_PASSES = "stopped after too many passes over the pairs; raise perplexity or tol, or allow self_loops"
     LINE_SEARCH = "the line search found no further increase before reaching tol; raise tol or use solver='newton'"
     STALLED = (
-        "no step improves the dual any more; the graph may not carry this perplexity: "
+        "no step improves the dual any more; a neighbour graph may not carry this perplexity: "
         "raise n_neighbors, lower perplexity or allow self_loops"
     )
+    OVERFLOW = "the start overflowed; check X for extreme values"
     DIVERGED = "the iterates overflowed; lower learning_rate or use solver='newton'"
 
 

@@ -1,0 +1,15 @@
+"""Warnings that point at the user's line, however deep in the package they arise."""
+
+import sys
+import warnings
+from types import FrameType
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the first caller outside the package."""
+    package = __name__.split(".")[0]
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -106,7 +106,8 @@ class Affinity(BaseEstimator, ABC):
         if (rows := self.report_.unreachable_rows).size:
             warn(
                 f"{rows.size} rows (first {rows[0]}) cannot reach perplexity {self.get_params()['perplexity']:g} on "
-                "this neighbour graph and have the largest one it is sure to carry; raise n_neighbors or lower perplexity."
+                "this neighbour graph and have the largest one it is sure to carry; "
+                "raise n_neighbors or lower perplexity."
             )
 
     def _row_entries(self, cost: DenseCost | GraphCost) -> int:

@@ -70,7 +70,7 @@ def gaps(P: Any, perplexity: float, at_floor: np.ndarray) -> dict[str, float]:
 
 def floor_rows(report: Any, gamma: np.ndarray) -> np.ndarray:
     """Which rows of a solution have their entropy dual at the floor."""
-    return gamma <= gamma.min() if report.n_floor_rows else np.zeros(gamma.size, dtype=bool)
+    return np.isin(np.arange(gamma.size), report.floor_rows)
 
 
 def recall(found: np.ndarray, true: np.ndarray) -> float:

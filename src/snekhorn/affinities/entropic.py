@@ -86,6 +86,6 @@ def entropic_report(entropy, target) -> SolveReport:
         marginal_gap=0.0,
         entropy_gap=float(np.max(np.abs(entropy - target), where=~(above | below), initial=0.0)),
         reason=Reason.CONVERGED.value,
-        n_floor_rows=int(above.sum()),
+        floor_rows=np.flatnonzero(above),
         unreachable_rows=np.flatnonzero(below),
     )

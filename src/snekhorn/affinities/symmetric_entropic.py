@@ -181,7 +181,7 @@ class SymmetricEntropicAffinity(Affinity):
             marginal_gap=point.marginal_gap,
             entropy_gap=point.entropy_gap,
             reason=outcome.reason.value,
-            n_floor_rows=int(np.sum((point.x[1] <= dual.lower) & point.held)),
+            floor_rows=np.flatnonzero((point.x[1] <= dual.lower) & point.held),
             unreachable_rows=np.flatnonzero(lowered | starved),
             dual_values=outcome.values,
         )

@@ -43,8 +43,9 @@ class SolveReport:
         counts only if its entropy is below the target.
     reason : str
         Why the solver stopped, in words.
-    n_floor_rows : int
-        Rows whose entropy dual sits at its floor; their perplexity is above the one asked for.
+    floor_rows : ndarray of int
+        Rows whose entropy dual sits at its floor; their perplexity is above the one asked for. `n_floor_rows`
+        is their number.
     unreachable_rows : ndarray of int
         Rows that cannot reach the perplexity asked for (too few edges, or neighbours whose mass is
         spent) and were given the largest one they can be sure to reach.
@@ -60,10 +61,14 @@ class SolveReport:
     marginal_gap: float
     entropy_gap: float
     reason: str
-    n_floor_rows: int = 0
+    floor_rows: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     unreachable_rows: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     dual_values: list[float] = field(default_factory=list)
     neighbor_recall: float | None = None
+
+    @property
+    def n_floor_rows(self) -> int:
+        return self.floor_rows.size
 
     def __str__(self) -> str:
         gaps = f"marginal gap {self.marginal_gap:.1e}, entropy gap {self.entropy_gap:.1e}"

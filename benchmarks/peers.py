@@ -82,8 +82,7 @@ def solve_torchdr(data: str, *, self_loops: bool, setting: str) -> dict:
             raise
         return {"n": X.shape[0], "seconds": time.perf_counter() - start, "outcome": "NaN, raised as an error"}
     seconds = time.perf_counter() - start
-    gamma = affinity.eps_.detach().numpy() ** 2
-    worst = gaps(P, PERPLEXITY, np.zeros(gamma.size, dtype=bool))
+    worst = gaps(P, PERPLEXITY, np.zeros(X.shape[0], dtype=bool))
     passes = int(affinity.n_iter_) + 1 if affinity.optimizer == "Adam" else None  # L-BFGS does not tell
     reached = all(gap <= affinity.tol for gap in worst.values())
     outcome = f"below its tolerance, {affinity.tol:g}" if reached else "not converged"

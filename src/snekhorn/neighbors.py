@@ -24,6 +24,8 @@ from .kernels.threads import run_rows
 EXACT_LIMIT = 30_000  # points; above, the inverted file is clearly faster: see benchmarks/neighbors.py
 RECALL_GOAL = 0.96
 LEAST_RECALL = 0.9
+QUERY_EXACT_LIMIT = 100_000  # points; questions of new points are few, so the exact search pays longer
+TUNED_NEIGHBORS = 90  # for which the inverted file of an `Index` reaches the goal
 TUNING_SAMPLE, MEASURED_SAMPLE = 1000, 200  # points on which the probes are chosen, and the recall is measured
 FIRST_PROBES = 4
 CENTROID_ITERATIONS = 8
@@ -54,7 +56,7 @@ def find_neighbors(X: Any, k: int, metric: str, n_threads: int, *, approximate: 
     if approximate is None:
         approximate = X.shape[0] > EXACT_LIMIT
     with _faiss_threads(n_threads) as faiss:
-        points = _centred(X)
+        points = _centred(X, *_frame(X))
         found = _search_inverted(faiss, points, k) if approximate else _search_exact(faiss, points, k)
     indices = _without_self(found)
     costs = np.empty(indices.shape, dtype=X.dtype)
@@ -96,10 +98,14 @@ def _faiss_threads(n_threads):
         faiss.omp_set_num_threads(before)
 
 
-def _centred(X):
-    """X as float32, centred and scaled so that float32 loses nothing to an offset or to extreme units."""
+def _frame(X):
+    """Centre and half-width of X, with which float32 loses nothing to an offset or to extreme units."""
     centre = X.mean(axis=0, dtype=np.float64)
-    scale = max(float(np.max(X.max(axis=0) - centre)), float(np.max(centre - X.min(axis=0)))) or 1.0
+    return centre, max(float(np.max(X.max(axis=0) - centre)), float(np.max(centre - X.min(axis=0)))) or 1.0
+
+
+def _centred(X, centre, scale):
+    """X in that frame, as float32."""
     points = np.empty(X.shape, dtype=np.float32)
     for start in range(0, X.shape[0], ROWS_AT_ONCE):
         block = slice(start, start + ROWS_AT_ONCE)
@@ -107,14 +113,18 @@ def _centred(X):
     return points
 
 
-def _search_exact(faiss, points, k, queries=None):
+def _exact_index(faiss, points):
     index = faiss.IndexFlatL2(points.shape[1])
     index.add(points)
-    return index.search(points if queries is None else queries, k + 1)[1]
+    return index
 
 
-def _search_inverted(faiss, points, k):
-    """Search with the smallest number of probes, doubling, whose recall on a sample reaches the goal."""
+def _search_exact(faiss, points, k, queries=None):
+    return _exact_index(faiss, points).search(points if queries is None else queries, k + 1)[1]
+
+
+def _inverted_index(faiss, points, k):
+    """Inverted file with the smallest number of probes, growing, whose recall on a sample reaches the goal."""
     n, p = points.shape
     n_lists = int(2 * np.sqrt(n))
     quantizer = faiss.IndexFlatL2(p)
@@ -132,7 +142,11 @@ def _search_inverted(faiss, points, k):
         if recall >= RECALL_GOAL or index.nprobe >= n_lists:
             break
         index.nprobe = min(int(1.5 * index.nprobe), n_lists)
-    found = index.search(points, k + 1)[1]
+    return index
+
+
+def _search_inverted(faiss, points, k):
+    found = _inverted_index(faiss, points, k).search(points, k + 1)[1]
     short = np.flatnonzero((found < 0).any(axis=1))  # the probed lists held fewer than k points
     if short.size:
         found[short] = _search_exact(faiss, points, k, points[short])
@@ -165,3 +179,24 @@ def _search_sklearn(X, k, metric, n_threads):
     order = np.lexsort((indices, costs), axis=1)
     indices, costs = np.take_along_axis(indices, order, 1), np.take_along_axis(costs, order, 1)
     return Neighbors(indices, np.maximum(costs, 0.0).astype(X.dtype, copy=False), 1.0)
+
+
+class Index:
+    """faiss index of X for questions of other points; `search` answers each by itself."""
+
+    def __init__(self, X: Array, n_threads: int) -> None:
+        self.centre, self.scale = _frame(X)
+        with _faiss_threads(n_threads) as faiss:
+            points = _centred(X, self.centre, self.scale)
+            exact = len(X) <= QUERY_EXACT_LIMIT
+            self.index = _exact_index(faiss, points) if exact else _inverted_index(faiss, points, TUNED_NEIGHBORS)
+
+    def search(self, queries: Array, k: int, n_threads: int) -> NDArray[np.integer[Any]]:
+        """Indices (m, k) of the nearest points, to the precision of float32."""
+        with _faiss_threads(n_threads) as faiss:
+            before = faiss.cvar.distance_compute_blas_threshold
+            faiss.cvar.distance_compute_blas_threshold = 2**31 - 1  # matrix products round by the size of the batch
+            try:
+                return self.index.search(_centred(queries, self.centre, self.scale), k)[1]
+            finally:
+                faiss.cvar.distance_compute_blas_threshold = before

@@ -145,3 +145,30 @@ def check_jobs(n_jobs: Any) -> int | None:
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
         raise ValueError(f"n_jobs must be None, a positive number of threads or -1 for all cores; got {n_jobs!r}.")
     return int(n_jobs)
+
+
+def check_affinity_matrix(P: Any, *, symmetric: bool) -> Any:
+    """P as a square, finite, non-negative matrix, dense or CSR, with some mass, symmetric if it must be."""
+    P = check_points(P, name="the precomputed affinity X")
+    if P.shape[0] != P.shape[1]:
+        raise ValueError(f"affinity='precomputed' needs a square matrix, X has shape {P.shape}; pass P itself.")
+    if (lowest := float(P.min())) < 0.0:
+        raise ValueError(f"the precomputed affinity X has negative entries (smallest {lowest:.3g}); they must be >= 0.")
+    if (empty := np.flatnonzero(np.asarray(P.sum(axis=1)).ravel() == 0.0)).size:
+        raise ValueError(f"row {empty[0]} of the precomputed affinity X is zero; leave out points without neighbours.")
+    if symmetric and (worst := float(abs(P - P.T).max())) > 1e-5 * float(P.max()):
+        raise ValueError(
+            f"the precomputed affinity X is not symmetric (largest difference {worst:.3g}), which this method needs; "
+            "use (X + X.T) / 2 if that is what you mean."
+        )
+    return P
+
+
+def check_layout(init: Any, shape: tuple[int, int]) -> NDArray[np.floating[Any]]:
+    """init as a finite float array of the shape that the layout will have."""
+    Z = np.array(init, dtype=float)
+    if Z.shape != shape:
+        raise ValueError(f"init has shape {Z.shape}, the layout will have {shape}: pass an array of that shape.")
+    if not np.isfinite(Z).all():
+        raise ValueError(f"init contains {Z[~np.isfinite(Z)][0]}; a start must be finite.")
+    return Z

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..costs import DenseCost, GraphCost
+from ..costs import Array, DenseCost, GraphCost
 from ..kernels.entropic import BANDWIDTH, ENTROPY, LOG_NORMALIZER
 from ..optim.report import Reason, SolveReport
 from ..validation import check_choice, check_perplexity
 from .base import Affinity, symmetrize
 
 ENTROPY_TOLERANCE = 1e-8
+MOST_ENTRIES = 0.9  # share of its entries that a row of few costs is asked to use
 
 
 class EntropicAffinity(Affinity):
@@ -89,3 +90,13 @@ def entropic_report(entropy, target) -> SolveReport:
         floor_rows=np.flatnonzero(above),
         unreachable_rows=np.flatnonzero(below),
     )
+
+
+def entropic_rows(costs: Array, perplexity: float, n_threads: int) -> Array:
+    """Entropic affinity of rows of costs (m, k), each by itself."""
+    m, k = costs.shape
+    graph = GraphCost(np.arange(0, m * k + 1, k), np.tile(np.arange(k), m), costs.ravel(), n_threads)
+    rows = graph.rows(self_loops=False, entropy=np.log(min(perplexity, MOST_ENTRIES * k)))
+    nearest = costs.min(axis=1, keepdims=True)
+    p = np.exp((nearest - costs) / rows[:, [BANDWIDTH]])
+    return p / p.sum(axis=1, keepdims=True)

@@ -58,3 +58,11 @@ def kth_squared_distance(start, stop, x, sample, k, out):
             d[j] = _squared_distance(x[i], x[j])
         d[i] = np.inf
         out[s] = np.partition(d, k - 1)[k - 1]
+
+
+@njit(nogil=True, cache=True)
+def query_squared_distances(start, stop, x, queries, indices, out):
+    """Distances of every query to the points that its row of `indices` lists."""
+    for i in range(start, stop):
+        for k in range(indices.shape[1]):
+            out[i, k] = _squared_distance(queries[i], x[indices[i, k]])

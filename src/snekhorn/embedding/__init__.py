@@ -1,0 +1,1 @@
+"""From any affinity P to a layout Z."""

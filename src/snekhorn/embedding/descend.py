@@ -1,0 +1,152 @@
+"""The loop: gradient steps on a layout, in two phases, until the loss no longer falls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from ..optim.descent import Descent
+from .charges import Array
+from .objective import Objective
+from .report import EmbeddingReport, Stop
+
+CHECK_EVERY = 50  # iterations between looks at the loss, which costs as much as a step
+REORDER_FROM = 20_000  # points; above, neighbours that are near in memory too save time
+
+Callback = Callable[[int, float, Array], Any]
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A number of iterations under one exaggeration."""
+
+    n_iter: int
+    exaggeration: float
+    rate: float
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Early exaggeration, which finds the global arrangement, then the descent proper.
+
+    Attributes
+    ----------
+    early, main : Phase
+    tol : float
+        The descent ends where the loss falls by less than this share of itself an iteration.
+    check_every : int
+        Iterations between looks at the loss.
+    """
+
+    early: Phase
+    main: Phase
+    tol: float
+    check_every: int = CHECK_EVERY
+
+
+def descend(
+    objective: Objective,
+    Z: Array,
+    descent: Descent,
+    schedule: Schedule,
+    *,
+    callbacks: Sequence[Callback] = (),
+    verbose: bool = False,
+) -> tuple[Array, EmbeddingReport]:
+    """The layout that the schedule leads to from Z, and the report."""
+    run = _Run(objective, Z, descent, schedule, callbacks)
+    with tqdm(total=schedule.early.n_iter + schedule.main.n_iter, disable=not verbose, unit="it") as bar:
+        try:
+            reason = run.go(bar)
+        except KeyboardInterrupt:
+            reason = Stop.INTERRUPTED
+    run.restore_order()
+    run.report.reason = reason.value
+    run.report.converged = reason is Stop.CONVERGED
+    return run.Z, run.report
+
+
+class _Run:
+    """The state of a descent."""
+
+    def __init__(self, objective, Z, descent, schedule, callbacks):
+        self.objective, self.descent, self.schedule, self.callbacks = objective, descent, schedule, callbacks
+        self.Z = np.array(Z, dtype=float, order="C")
+        self.order = np.arange(len(Z))
+        self.report = EmbeddingReport()
+
+    def go(self, bar) -> Stop:
+        early, main = self.schedule.early, self.schedule.main
+        for _ in range(early.n_iter):
+            self.step(early)
+            bar.update()
+            if self.due() and self.look(bar):
+                return Stop.CALLBACK
+        self.descent.forget()
+        if len(self.Z) >= REORDER_FROM:
+            self.permute(_locality(self.Z))
+        for _ in range(main.n_iter):
+            self.step(main)
+            bar.update()
+            if self.due():
+                if self.look(bar):
+                    return Stop.CALLBACK
+                if self.flat():
+                    return Stop.CONVERGED
+        return Stop.MAX_ITER
+
+    def step(self, phase):
+        gradient = self.objective.gradient(self.Z, phase.exaggeration)
+        self.descent.step(self.Z, gradient, phase.rate)
+        self.Z -= self.Z.mean(axis=0)
+        self.report.n_iter += 1
+
+    def due(self):
+        return self.report.n_iter % self.schedule.check_every == 0
+
+    def look(self, bar):
+        """Note the loss; whether a callback wants to stop."""
+        loss = self.objective.loss(self.Z)
+        if not np.isfinite(loss):
+            raise FloatingPointError("the layout overflowed; lower learning_rate, or set it to 'auto'.")
+        self.report.iterations.append(self.report.n_iter)
+        self.report.losses.append(loss)
+        bar.set_postfix(loss=f"{loss:.4f}")
+        layout = self.in_given_order() if self.callbacks else None
+        return any([callback(self.report.n_iter, loss, layout) for callback in self.callbacks])
+
+    def flat(self):
+        """Whether the loss fell by less than tol since the last look, both in the main phase."""
+        steps, losses = self.schedule.check_every, self.report.losses
+        if len(losses) < 2 or self.report.n_iter - steps <= self.schedule.early.n_iter:
+            return False
+        return losses[-2] - losses[-1] < self.schedule.tol * steps * abs(losses[-1])
+
+    def permute(self, order):
+        self.objective.permute(order)
+        self.descent.permute(order)
+        self.Z, self.order = self.Z[order], self.order[order]
+
+    def in_given_order(self):
+        layout = np.empty_like(self.Z)
+        layout[self.order] = self.Z
+        return layout
+
+    def restore_order(self):
+        self.permute(np.argsort(self.order))
+
+
+def _locality(Z):
+    """An order in which points near in the plane are near: cells of a coarse grid, rows there and back."""
+    cells = int(np.sqrt(len(Z) / 16)) + 1
+    low, span = Z.min(axis=0), np.ptp(Z, axis=0).max() or 1.0
+    cell = ((Z - low) / span * cells).astype(np.int64)
+    key = cell[:, 0]
+    for axis in range(1, Z.shape[1]):
+        back = key % 2 == 1
+        key = key * (cells + 1) + np.where(back, cells - cell[:, axis], cell[:, axis])
+    return np.argsort(key, kind="stable")

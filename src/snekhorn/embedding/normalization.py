@@ -1,0 +1,132 @@
+"""How Q is made of the latent kernel, and the repulsion that follows from it.
+
+All three need nothing but potentials of charges. A point's own term k(0) = 1 is part of a potential; where Q has
+no self-loops it is taken off.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from .charges import Array, Potential
+
+SMALLEST = 1e-300  # potential of a point that nothing reaches: its logarithm stays finite
+WARM_UP = 12  # Sinkhorn steps on the first layout; each halves the error
+
+
+class Normalization(Protocol):
+    """What the objective asks of a normalisation."""
+
+    sums: Potential
+
+    def repulsion(self, Z: Array) -> Array:
+        """n times the gradient (n, d) of what the normalisation adds to the loss."""
+
+    def value(self, Z: Array, mass: Array) -> float:
+        """n times what it adds to the loss; `mass` is the mean of the row and column sums of P."""
+
+    def permute(self, order: Any) -> None:
+        """Follow the points into another order."""
+
+
+class DoublyStochastic:
+    """Q_ij = exp(f_i + f_j) k_ij with rows that sum to 1 (SNEkhorn, t-SNEkhorn).
+
+    The loss is the joint objective <P, C> - 2 <f, 1> + sum Q, convex in f, whose minimum over f makes Q doubly
+    stochastic. Its gradient in Z is exact at any f, so f may lag: one Sinkhorn step a gradient.
+
+    Parameters
+    ----------
+    sums : Potential
+    self_loops : bool
+        Whether the diagonal is part of Q.
+    """
+
+    def __init__(self, sums: Potential, *, self_loops: bool = True) -> None:
+        self.sums = sums
+        self.self_loops = self_loops
+        self.f: Array | None = None
+
+    def repulsion(self, Z: Array) -> Array:
+        charges = np.exp(self._warm(Z))
+        phi, slope = self._potential(Z, charges)
+        self.f = (self.f - np.log(phi)) / 2
+        return 2.0 * charges[:, None] * slope
+
+    def value(self, Z: Array, mass: Array) -> float:
+        f = self._warm(Z)
+        return float(np.sum(np.exp(f) * self._potential(Z, np.exp(f))[0]) - 2.0 * np.sum(f * mass) - np.sum(mass))
+
+    def balance(self, Z: Array, tol: float, max_steps: int) -> float:
+        """Sinkhorn steps at a fixed layout, until the worst row sum is within tol of 1; return its distance."""
+        f = self._warm(Z)
+        for step in range(max_steps + 1):
+            phi, _ = self._potential(Z, np.exp(f))
+            gap = float(np.max(np.abs(np.exp(f) * phi - 1.0)))
+            if gap <= tol or step == max_steps:
+                break
+            f = (f - np.log(phi)) / 2
+        self.f = f
+        return gap
+
+    def permute(self, order: Any) -> None:
+        if self.f is not None:
+            self.f = self.f[order]
+
+    def _potential(self, Z, charges):
+        phi, slope = self.sums(Z, charges)
+        if not self.self_loops:
+            phi = phi - charges
+        return np.maximum(phi, SMALLEST), slope
+
+    def _warm(self, Z):
+        if self.f is None:
+            self.f = np.full(Z.shape[0], -0.5 * np.log(Z.shape[0]))  # exact where all points are one
+            self.balance(Z, tol=0.1, max_steps=WARM_UP)
+        return self.f
+
+
+class TotalSum:
+    """Q_ij = n k_ij / sum_{k != l} k_kl, without diagonal (t-SNE, symmetric SNE)."""
+
+    def __init__(self, sums: Potential) -> None:
+        self.sums = sums
+
+    def repulsion(self, Z: Array) -> Array:
+        phi, slope = self.sums(Z, np.ones(Z.shape[0]))
+        return (2.0 * Z.shape[0] / _total(phi)) * slope
+
+    def value(self, Z: Array, mass: Array) -> float:
+        phi, _ = self.sums(Z, np.ones(Z.shape[0]))
+        return float(np.sum(mass)) * float(np.log(_total(phi) / Z.shape[0]))
+
+    def permute(self, order: Any) -> None:
+        """Nothing depends on the order."""
+
+
+class RowSums:
+    """Q_ij = k_ij / sum_{l != i} k_il, without diagonal (SNE)."""
+
+    def __init__(self, sums: Potential) -> None:
+        self.sums = sums
+
+    def repulsion(self, Z: Array) -> Array:
+        phi, slope = self._potential(Z)
+        return slope / phi[:, None] + self.sums(Z, 1.0 / phi)[1]
+
+    def value(self, Z: Array, mass: Array) -> float:
+        return float(np.sum(mass * np.log(self._potential(Z)[0])))
+
+    def permute(self, order: Any) -> None:
+        """Nothing depends on the order."""
+
+    def _potential(self, Z):
+        phi, slope = self.sums(Z, np.ones(Z.shape[0]))
+        return np.maximum(phi - 1.0, SMALLEST), slope
+
+
+def _total(phi):
+    """Sum of the kernel over pairs of different points."""
+    return max(float(np.sum(phi - 1.0)), SMALLEST)

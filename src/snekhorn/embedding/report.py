@@ -1,0 +1,47 @@
+"""What the descent says of its work."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Stop(str, Enum):
+    """Why the descent stopped; the text tells the user what to do."""
+
+    CONVERGED = "converged: the loss no longer falls by more than tol"
+    MAX_ITER = "stopped at max_iter while the loss was still falling; raise max_iter to go on"
+    CALLBACK = "stopped by a callback"
+    INTERRUPTED = "interrupted from the keyboard; the layout is the one reached"
+
+
+@dataclass
+class EmbeddingReport:
+    """Outcome of the descent.
+
+    Attributes
+    ----------
+    converged : bool
+        Whether the loss fell by less than `tol` between two checks.
+    n_iter : int
+        Gradient steps taken.
+    reason : str
+        Why the descent stopped, in words.
+    iterations, losses : list of int, list of float
+        When the loss was computed, and its value: the divergence of P from Q per point, without exaggeration.
+    marginal_gap : float or None
+        Largest distance of a row sum of Q from 1, where Q is doubly stochastic.
+    method : str
+        "exact" or "fft", how the sums over all pairs were computed.
+    """
+
+    converged: bool = False
+    n_iter: int = 0
+    reason: str = ""
+    iterations: list[int] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+    marginal_gap: float | None = None
+    method: str = ""
+
+    def __str__(self) -> str:
+        loss = f", divergence {self.losses[-1]:.4f}" if self.losses else ""
+        gap = "" if self.marginal_gap is None else f", row sums of Q within {self.marginal_gap:.1e} of 1"
+        return f"{self.reason} ({self.n_iter} iterations{loss}{gap})"

@@ -1,0 +1,446 @@
+"""Estimators: validate, compute P, lay it out, keep what was found."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .affinities import EntropicAffinity, SymmetricEntropicAffinity
+from .affinities.base import Affinity
+from .affinities.entropic import entropic_rows
+from .alerts import warn
+from .embedding.charges import Kernel
+from .embedding.descend import Callback, Phase, Schedule, descend
+from .embedding.grid import TIGHT
+from .embedding.methods import Latent, choose_method, potential
+from .embedding.normalization import DoublyStochastic
+from .embedding.objective import Objective
+from .embedding.placement import place
+from .embedding.report import EmbeddingReport, Stop
+from .embedding.start import pca_layout, random_layout, spectral_layout
+from .kernels.threads import count_threads
+from .reference import Reference
+from .optim.descent import Adam, Descent, Momentum
+from .pairs import NEIGHBORS_PER_PERPLEXITY
+from .validation import (
+    check_affinity_matrix,
+    check_choice,
+    check_count,
+    check_jobs,
+    check_layout,
+    check_perplexity,
+    check_positive,
+)
+
+DENSE_LIMIT = 3000  # points; up to this many n_neighbors="auto" keeps all pairs
+EARLY_ITER = 250  # or a third of max_iter, where that is less
+SINKHORN_STEPS = 100  # each halves the error of the row sums
+FINE_MARGINAL = 1e-4  # row sums finer than this need the tight grid
+
+
+class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What all methods share.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimension of the layout, 1 to 3.
+    perplexity : float, default=30.0
+        Effective number of neighbours of every point.
+    metric : str, default="sqeuclidean"
+        Cost between points: any metric that scikit-learn knows, or "precomputed" for a matrix of costs or a sparse
+        neighbour graph as `sklearn.neighbors.KNeighborsTransformer` writes it.
+    n_neighbors : int, "auto" or None, default="auto"
+        Neighbours that the affinity is restricted to; None for all points. "auto" takes all up to 3,000 points, and
+        three times the perplexity above.
+    affinity : None, affinity object or "precomputed", default=None
+        None for the affinity of the method. An object of `snekhorn.affinities` matches any other P with the Q of
+        the method. With "precomputed", X is P itself, dense or sparse, of shape (n, n).
+    self_loops : bool, default=False
+        Whether the diagonal is part of P. The paper has it; without it no mass is spent on the point itself and
+        the layouts are better.
+    latent_self_loops : bool, default=True
+        Whether the diagonal is part of Q, where Q is doubly stochastic; the other methods have none.
+    init : {"pca", "spectral", "random"} or array of shape (n, n_components), default="pca"
+        The start. Where there are no features, "pca" means "spectral". An array is used as it is.
+    early_exaggeration : float, default=12.0
+        Factor of the attraction in the first 250 iterations (or the first third of max_iter).
+    exaggeration : float, default=1.0
+        Factor of the attraction afterwards: above 1, clusters are tighter and further apart.
+    learning_rate : float or "auto", default="auto"
+        Step of the descent, where "auto" is 1. It does not depend on the number of points.
+    optimizer : {"momentum", "adam"}, default="momentum"
+        "adam" is the descent of the paper, without early exaggeration.
+    max_iter : int, default=2000
+        Largest number of iterations.
+    tol : float, default=1e-5
+        The descent ends where the loss falls by less than this share of itself an iteration.
+    marginal_tol : float, default=1e-2
+        Largest distance of a row sum of Q from 1 at the end, where Q is doubly stochastic.
+    method : {"auto", "exact", "fft"}, default="auto"
+        Sums over all pairs directly, or in time linear in n; "auto" takes the faster one.
+    callbacks : callable, list of callables or None, default=None
+        Called every 50 iterations with (iteration, loss, layout); one that returns True stops the descent.
+    n_jobs : int or None, default=None
+        Number of threads; None and -1 use all cores. The result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of random starts. Other starts depend on the data alone.
+    verbose : bool, default=False
+        Show progress.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, n_components)
+        The layout.
+    affinity_ : ndarray or sparse matrix of shape (n, n)
+        P.
+    potential_ : ndarray of shape (n,)
+        f, where Q is doubly stochastic.
+    kl_divergence_ : float
+        Divergence of P from Q, per point.
+    n_iter_ : int
+        Iterations made.
+    report_ : EmbeddingReport
+        Why the descent stopped, the losses on the way, the worst row sum of Q.
+    affinity_report_ : SolveReport
+        How the affinity was computed, where it was not precomputed.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, where X has them
+    """
+
+    _latent: ClassVar[Latent]
+
+    def __init__(  # noqa: PLR0913
+        self,
+        n_components: int = 2,
+        *,
+        perplexity: float = 30.0,
+        metric: str = "sqeuclidean",
+        n_neighbors: int | str | None = "auto",
+        affinity: Any = None,
+        self_loops: bool = False,
+        latent_self_loops: bool = True,
+        init: Any = "pca",
+        early_exaggeration: float = 12.0,
+        exaggeration: float = 1.0,
+        learning_rate: float | str = "auto",
+        optimizer: str = "momentum",
+        max_iter: int = 2000,
+        tol: float = 1e-5,
+        marginal_tol: float = 1e-2,
+        method: str = "auto",
+        callbacks: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.perplexity = perplexity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
+        self.affinity = affinity
+        self.self_loops = self_loops
+        self.latent_self_loops = latent_self_loops
+        self.init = init
+        self.early_exaggeration = early_exaggeration
+        self.exaggeration = exaggeration
+        self.learning_rate = learning_rate
+        self.optimizer = optimizer
+        self.max_iter = max_iter
+        self.tol = tol
+        self.marginal_tol = marginal_tol
+        self.method = method
+        self.callbacks = callbacks
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> NeighborEmbedding:
+        """Lay out the points of X.
+
+        Parameters
+        ----------
+        X : array of shape (n, p), or what `metric` and `affinity` allow
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        X = self._validated(X)
+        Z = self._given_layout(X)
+        P = self._compute_affinity(X)
+        if Z is None:
+            Z = self._start(X, P)
+        method = choose_method(self.method, len(Z), self.n_components)
+        objective = self._objective(P, method)
+        Z, report = descend(
+            objective, Z, self._descent(Z.shape), self._schedule(), callbacks=self._callbacks(), verbose=self.verbose
+        )
+        self._finish(objective, Z, report, method)
+        self.affinity_, self._reference = P, self._keep_reference(X)
+        self.embedding_ = Z.astype(self._reference.dtype)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
+        """Lay out the points of X and return the layout."""
+        return self.fit(X, y).embedding_
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Place new points in the layout, which stays as it is.
+
+        Every point is placed by itself, where its affinities to the points of the layout are matched best; a row
+        of the training data returns the coordinates it has in the layout.
+
+        Parameters
+        ----------
+        X : array of shape (m, p); with metric="precomputed", costs of shape (m, n) to the points of the layout
+
+        Returns
+        -------
+        ndarray of shape (m, n_components)
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        n_threads = count_threads(check_jobs(self.n_jobs))
+        n = len(self.embedding_)
+        perplexity = min(self._perplexity(), n - 1.0)
+        k = min(n, int(np.ceil(NEIGHBORS_PER_PERPLEXITY * perplexity)))
+        indices, costs = self._reference.query(X, k, n_threads)
+        p = entropic_rows(costs, perplexity, n_threads)
+        Z = np.asarray(self.embedding_, dtype=float)
+        method = choose_method(self.method, n, self.n_components)
+        field = potential(method, self._latent.kernel, n_threads).freeze(Z, np.exp(self._log_charges()))
+        places = place(field, Z, indices, p, n_threads).astype(self.embedding_.dtype)
+        known = costs[:, 0] == 0.0
+        places[known] = self.embedding_[indices[known, 0]]
+        return places
+
+    def save(self, path: Any) -> None:
+        """Write the fitted estimator to a file that `snekhorn.load` reads: no pickle, a versioned format."""
+        from .persistence import save
+
+        save(self, path)
+
+    def _check_parameters(self) -> None:
+        """Raise for values that no data can make right, before any work."""
+        check_choice(self.n_components, "n_components", (1, 2, 3))
+        check_perplexity(self.perplexity)
+        check_choice(self.self_loops, "self_loops", (True, False))
+        check_choice(self.latent_self_loops, "latent_self_loops", (True, False))
+        if isinstance(self.init, str):
+            check_choice(self.init, "init", ("pca", "spectral", "random"))
+        for name in ("early_exaggeration", "exaggeration", "tol", "marginal_tol"):
+            check_positive(getattr(self, name), name)
+        if self.learning_rate != "auto":
+            check_positive(self.learning_rate, "learning_rate")
+        check_choice(self.optimizer, "optimizer", ("momentum", "adam"))
+        check_count(self.max_iter, "max_iter")
+        check_choice(self.method, "method", ("auto", "exact", "fft"))
+        choose_method(self.method, 2, self.n_components)
+        check_jobs(self.n_jobs)
+        if any(not callable(callback) for callback in self._callbacks()):
+            raise ValueError(f"callbacks must be a callable, a list of callables or None; got {self.callbacks!r}.")
+        if isinstance(self.affinity, str):
+            check_choice(self.affinity, "affinity", ("precomputed",))
+        elif self.affinity is not None and not isinstance(self.affinity, Affinity):
+            raise ValueError(
+                f"affinity must be None, 'precomputed' or an object of snekhorn.affinities, got {self.affinity!r}."
+            )
+
+    def _validated(self, X: Any, *, reset: bool = True) -> Any:
+        if self._given_affinity:
+            if not reset:
+                raise ValueError("affinity='precomputed' tells nothing of new points; fit with features to transform.")
+            X = check_affinity_matrix(X, symmetric=self._latent.normalized != "rows")
+            self.n_features_in_ = X.shape[1]
+            return X
+        if isinstance(X, tuple) and reset:  # (indices, distances), which the affinity checks
+            self.n_features_in_ = len(X[0])
+            return X
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=2 if reset else 1,
+        )
+
+    def _given_layout(self, X: Any) -> NDArray[Any] | None:
+        """The start, where it is an array."""
+        if isinstance(self.init, str):
+            return None
+        n = len(X[0]) if isinstance(X, tuple) else X.shape[0]
+        return check_layout(self.init, (n, self.n_components))
+
+    def _compute_affinity(self, X: Any) -> Any:
+        if self._given_affinity:
+            return X
+        n = len(X[0]) if isinstance(X, tuple) else X.shape[0]
+        affinity = self._default_affinity(n) if self.affinity is None else clone(self.affinity)
+        P = affinity.fit_transform(X)
+        self.affinity_report_ = affinity.report_
+        return P
+
+    def _default_affinity(self, n: int) -> Affinity:
+        """The affinity of the method."""
+        shared: dict[str, Any] = {
+            "metric": self.metric,
+            "n_neighbors": None if self.n_neighbors == "auto" and n <= DENSE_LIMIT else self.n_neighbors,
+            "self_loops": self.self_loops,
+            "n_jobs": self.n_jobs,
+            "verbose": self.verbose,
+        }
+        if self._latent.doubly_stochastic:
+            return SymmetricEntropicAffinity(self.perplexity, **shared)
+        return EntropicAffinity(self.perplexity, symmetrize=self._latent.normalized == "total", **shared)
+
+    def _start(self, X: Any, P: Any) -> NDArray[Any]:
+        if self.init == "random":
+            seed = check_random_state(self.random_state).randint(2**31)
+            return random_layout(P.shape[0], self.n_components, seed)
+        if self.init == "spectral" or self._given_affinity or self._metric() == "precomputed":
+            return spectral_layout(P, self.n_components)
+        return pca_layout(X, self.n_components)
+
+    def _objective(self, P: Any, method: str) -> Objective:
+        n_threads = count_threads(self.n_jobs)
+        sums = potential(method, self._latent.kernel, n_threads)
+        normalization = self._latent.normalization(sums, self_loops=self.latent_self_loops)
+        dtype = np.float64 if method == "exact" else np.float32
+        return Objective(P, self._latent.kernel, normalization, n_threads=n_threads, dtype=dtype)
+
+    def _descent(self, shape: tuple[int, int]) -> Descent:
+        if self.optimizer == "adam":
+            return Adam(shape)
+        return Momentum(shape, n_threads=count_threads(self.n_jobs))
+
+    def _schedule(self) -> Schedule:
+        rate = 1.0 if self.learning_rate == "auto" else float(self.learning_rate)
+        if self.optimizer == "adam":
+            none = Phase(0, 1.0, rate)
+            return Schedule(none, Phase(self.max_iter, self.exaggeration, rate), self.tol, check_every=1)
+        early = min(EARLY_ITER, self.max_iter // 3)
+        return Schedule(
+            Phase(early, self.early_exaggeration, rate / self.early_exaggeration / 4),
+            Phase(self.max_iter - early, self.exaggeration, rate / self.exaggeration / 4),
+            self.tol,
+        )
+
+    def _callbacks(self) -> list[Callback]:
+        if self.callbacks is None:
+            return []
+        return [self.callbacks] if callable(self.callbacks) else list(self.callbacks)
+
+    def _finish(self, objective: Objective, Z: NDArray[Any], report: EmbeddingReport, method: str) -> None:
+        """Balance Q, and note how it all went."""
+        normalization = objective.normalization
+        report.method = method
+        if isinstance(normalization, DoublyStochastic):
+            if self.marginal_tol < FINE_MARGINAL:
+                normalization.sums = potential(method, self._latent.kernel, objective.n_threads, TIGHT)
+            report.marginal_gap = normalization.balance(Z, self.marginal_tol, SINKHORN_STEPS)
+            self.potential_ = normalization.f
+        self.kl_divergence_ = objective.loss(Z)
+        if not np.isfinite(self.kl_divergence_) or not np.isfinite(Z).all():
+            raise FloatingPointError("the layout overflowed; lower learning_rate, or set it to 'auto'.")
+        self.n_iter_, self.report_ = report.n_iter, report
+        if report.reason in (Stop.MAX_ITER.value, Stop.INTERRUPTED.value):
+            warn(f"{type(self).__name__}: {report}.", ConvergenceWarning)
+
+    def _keep_reference(self, X: Any) -> Reference:
+        """What `transform` needs of the data."""
+        return Reference(X, "precomputed" if self._given_affinity else self._metric())
+
+    def _log_charges(self) -> NDArray[Any]:
+        return self.potential_ if self._latent.doubly_stochastic else np.zeros(len(self.embedding_))
+
+    def _metric(self) -> str:
+        return getattr(self.affinity, "metric", self.metric)
+
+    def _perplexity(self) -> float:
+        return float(getattr(self.affinity, "perplexity", None) or self.perplexity)
+
+    @property
+    def _given_affinity(self) -> bool:
+        return isinstance(self.affinity, str)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._given_affinity or self._metric() == "precomputed"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class TSNEkhorn(NeighborEmbedding):
+    r"""t-SNEkhorn: the symmetric entropic affinity, matched by a doubly stochastic Student kernel.
+
+    .. math:: \min_Z \mathrm{KL}(P^{se} \,|\, Q_Z), \quad
+              [Q_Z]_{ij} = \frac{\exp(f_i + f_j)}{1 + \|z_i - z_j\|^2}, \quad Q_Z \mathbf{1} = \mathbf{1}.
+
+    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
+
+    References
+    ----------
+    Van Assel, Vayer, Flamary and Courty, SNEkhorn: Dimension Reduction with Symmetric Entropic Affinities,
+    NeurIPS 2023.
+    """
+
+    _latent = Latent(Kernel.STUDENT, "both")
+
+
+class SNEkhorn(NeighborEmbedding):
+    """SNEkhorn: as :class:`TSNEkhorn`, with the Gaussian kernel.
+
+    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
+    """
+
+    _latent = Latent(Kernel.GAUSSIAN, "both")
+
+
+class TSNE(NeighborEmbedding):
+    """t-SNE: the symmetrised entropic affinity, matched by a Student kernel normalised by its total sum.
+
+    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
+
+    References
+    ----------
+    Van der Maaten and Hinton, Visualizing Data using t-SNE, JMLR 2008.
+    """
+
+    _latent = Latent(Kernel.STUDENT, "total")
+
+
+class SymmetricSNE(NeighborEmbedding):
+    """Symmetric SNE: as :class:`TSNE`, with the Gaussian kernel.
+
+    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
+    """
+
+    _latent = Latent(Kernel.GAUSSIAN, "total")
+
+
+class SNE(NeighborEmbedding):
+    """SNE: the entropic affinity, matched by a Gaussian kernel normalised by row.
+
+    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
+
+    References
+    ----------
+    Hinton and Roweis, Stochastic Neighbor Embedding, NIPS 2002.
+    """
+
+    _latent = Latent(Kernel.GAUSSIAN, "rows")

@@ -1,0 +1,64 @@
+"""Training data kept for later questions: the nearest training points of new ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
+
+from .costs import Array
+from .kernels.distances import query_squared_distances
+from .kernels.threads import run_rows
+from .neighbors import DIRECT, Index, from_squared, unit_rows
+
+SPARE = 8  # candidates beyond the neighbours asked for: float32 may confuse the order of the last ones
+
+
+class Reference:
+    """The points of a layout. Every answer depends on the question alone, not on those asked with it.
+
+    Parameters
+    ----------
+    X : what an affinity was computed of
+    metric : str
+    """
+
+    def __init__(self, X: Any, metric: str) -> None:
+        self.X = None if metric == "precomputed" else X
+        self.metric = metric
+        self.dtype = np.dtype(getattr(X, "dtype", np.float64))
+        self._index: Index | None = None
+
+    def query(self, X: Any, k: int, n_threads: int) -> tuple[NDArray[np.integer[Any]], Array]:
+        """Indices and costs (m, k) of the nearest points of the layout, nearest first, then by index."""
+        if self.metric == "precomputed":
+            order = np.argsort(X, axis=1, kind="stable")[:, :k]
+            return order, np.take_along_axis(X, order, 1).astype(float)
+        if sparse.issparse(self.X) or self.metric not in DIRECT:
+            return self._query_sklearn(X, k, n_threads)
+        own, new = (unit_rows(self.X), unit_rows(X)) if self.metric == "cosine" else (self.X, X)
+        if self._index is None:
+            self._index = Index(own, n_threads)
+        found = self._index.search(new, min(k + SPARE, len(own)), n_threads)
+        squared = np.empty(found.shape)
+        arrays = (np.ascontiguousarray(own), np.ascontiguousarray(new), found, squared)
+        run_rows(query_squared_distances, len(new), found.size, n_threads, *arrays)
+        indices, squared = _sorted(found, squared)
+        return indices[:, :k], from_squared(np.ascontiguousarray(squared[:, :k]), self.metric)
+
+    def _query_sklearn(self, X, k, n_threads):
+        squared = self.metric == "sqeuclidean"
+        search = NearestNeighbors(n_neighbors=k, metric="euclidean" if squared else self.metric, n_jobs=n_threads)
+        costs, indices = search.fit(self.X).kneighbors(X)
+        return _sorted(indices, costs.astype(float) ** 2 if squared else costs.astype(float))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_index": None}  # made again when needed
+
+
+def _sorted(indices, costs):
+    order = np.lexsort((indices, costs), axis=1)
+    return np.take_along_axis(indices, order, 1), np.take_along_axis(costs, order, 1)

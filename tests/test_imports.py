@@ -23,7 +23,8 @@ ALLOWED = {
     "neighbors": BELOW | {"costs"},
     "pairs": BELOW | {"costs", "memory", "neighbors", "validation"},
     "affinities": BELOW | {"alerts", "optim", "costs", "memory", "neighbors", "pairs", "validation"},
-    "__init__": {"affinities"},
+    "metrics": BELOW | {"neighbors", "pairs", "validation"},
+    "__init__": {"affinities", "metrics"},
 }
 
 FILES = sorted(ROOT.rglob("*.py"))

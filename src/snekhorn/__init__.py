@@ -2,7 +2,7 @@
 
 Reading order, from X to P: `pairs` turns X into costs (`costs`), dense or on the neighbours that
 `neighbors` finds; `affinities` turns costs into P with the loops of `optim` and the compiled sums of
-`kernels`.
+`kernels`. `metrics` compares X with an embedding of it.
 """
 
 from importlib import import_module
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_SUBMODULES = ("affinities",)
+_SUBMODULES = ("affinities", "metrics")
 
 if TYPE_CHECKING:
-    from . import affinities
+    from . import affinities, metrics
 
-__all__ = ["__version__", "affinities"]
+__all__ = ["__version__", "affinities", "metrics"]
 
 
 def __getattr__(name: str) -> Any:  # heavy imports wait until they are used

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_array
+from sklearn.utils import check_array, column_or_1d
 
 from .alerts import warn
 
@@ -26,7 +26,7 @@ def check_points(X: Any, *, name: str = "X") -> Any:
     )
     n, p = X.shape
     if n < 2 or p < 1:
-        raise ValueError(f"{name} has shape {n} x {p}: an affinity needs at least 2 points (rows) and 1 feature.")
+        raise ValueError(f"{name} has shape {n} x {p}: at least 2 points (rows) and 1 feature are needed.")
     values = X.data[None] if sparse.issparse(X) else X
     for start in range(0, values.shape[0], ROWS_AT_ONCE):
         block = values[start : start + ROWS_AT_ONCE]
@@ -72,20 +72,39 @@ def check_cost_matrix(C: Any) -> NDArray[np.floating[Any]]:
     return C if exact else (C + C.T) / 2
 
 
-def check_range(values: NDArray[Any], X: Any) -> None:
+def check_range(values: NDArray[Any], X: Any, *, name: str = "X") -> None:
     """Costs within the range of their floating-point type: neither overflowed nor all but vanished."""
     limits = np.finfo(values.dtype)
     largest = float(values.max())
     if not largest < limits.max:
-        raise ValueError(f"X has entries up to {abs(X).max():.3g}, whose costs overflow {values.dtype}; scale X down.")
+        raise ValueError(
+            f"{name} has entries up to {abs(X).max():.3g}, whose costs overflow {values.dtype}; scale {name} down."
+        )
     if largest < limits.tiny / limits.eps and _varies(X):
-        raise ValueError(f"the costs of X, at most {largest:.3g}, underflow {values.dtype}; scale X up.")
+        raise ValueError(f"the costs of {name}, at most {largest:.3g}, underflow {values.dtype}; scale {name} up.")
 
 
 def _varies(X: Any) -> bool:
     """Whether any column of X has two values."""
     highest, lowest = X.max(axis=0), X.min(axis=0)
     return bool(abs(highest - lowest).max() > 0.0)
+
+
+def check_classes(y: Any, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Classes as numbers from 0, and how many points each has."""
+    y = column_or_1d(y)
+    if y.size != n:
+        raise ValueError(f"y has {y.size} classes for {n} points; pass one class a point.")
+    try:
+        missing = bool((y != y).any())
+        _, labels, sizes = np.unique(y, return_inverse=True, return_counts=True)
+    except TypeError:  # None or pandas.NA among strings, or strings among numbers
+        missing = True
+    if missing:
+        raise ValueError(
+            "y has missing classes, or mixes numbers and strings; drop these points, or use y.astype(str)."
+        )
+    return labels, sizes
 
 
 def check_perplexity(perplexity: Any) -> float:

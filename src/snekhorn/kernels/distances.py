@@ -35,6 +35,14 @@ def dense_squared_distances(start, stop, x, out):
 
 
 @njit(nogil=True, cache=True)
+def sampled_squared_distances(start, stop, x, sample, out):
+    """Distances of every sampled point to all points; each point is read once for a range of samples."""
+    for j in range(x.shape[0]):
+        for s in range(start, stop):
+            out[s, j] = _squared_distance(x[sample[s]], x[j])
+
+
+@njit(nogil=True, cache=True)
 def neighbor_squared_distances(start, stop, x, indices, out):
     """Distances of every row of `indices` to its point, both sorted by distance, then by index."""
     for i in range(start, stop):

@@ -102,14 +102,14 @@ class _Run:
     def step(self, phase):
         gradient = self.objective.gradient(self.Z, phase.exaggeration)
         self.descent.step(self.Z, gradient, phase.rate)
-        self.Z -= self.Z.mean(axis=0)
         self.report.n_iter += 1
 
     def due(self):
         return self.report.n_iter % self.schedule.check_every == 0
 
     def look(self, bar):
-        """Note the loss; whether a callback wants to stop."""
+        """Centre the layout, which may drift, and note the loss; whether a callback wants to stop."""
+        self.Z -= self.Z.mean(axis=0)
         loss = self.objective.loss(self.Z)
         if not np.isfinite(loss):
             raise FloatingPointError("the layout overflowed; lower learning_rate, or set it to 'auto'.")

@@ -14,7 +14,16 @@ import numpy as np
 from scipy import fft
 from scipy.interpolate import BSpline, PPoly
 
-from ..kernels.grid import WIDTH, gather_line, gather_plane, sort_by_row, spread_line, spread_plane
+from ..kernels.grid import (
+    WIDTH,
+    bounds,
+    count_rows,
+    gather_line,
+    gather_plane,
+    sort_by_row,
+    spread_line,
+    spread_plane,
+)
 from ..kernels.threads import run_rows
 from .charges import Array, Field, Kernel
 
@@ -118,7 +127,7 @@ class Mesh:
 
     @classmethod
     def around(cls, Z: Array, kernel: Kernel, accuracy: Accuracy) -> Mesh:
-        low, high = Z.min(axis=0), Z.max(axis=0)
+        low, high = box(Z)
         extent = (high - low) * SLACK
         widest = float(extent.max())
         spacing = min(accuracy.spacing, widest / FEWEST_CELLS) or accuracy.spacing
@@ -134,7 +143,7 @@ class Mesh:
 
     def suits(self, Z: Array) -> bool:
         """Whether the layout fits, and is not so small that a finer grid is due."""
-        low, high = (Z.min(axis=0) - self.low) / self.spacing, (Z.max(axis=0) - self.low) / self.spacing
+        low, high = ((corner - self.low) / self.spacing for corner in box(Z))
         fits = bool((low >= 0.0).all() and (high < self.n_cells).all())
         return fits and float((high - low).max()) * SLACK**3 >= max(self.n_cells)
 
@@ -145,14 +154,14 @@ class Mesh:
 
     def locate(self, Z: Array, charges: Array) -> Places:
         """Points as the compiled loops want them."""
+        n, d = Z.shape
         dtype = self.transform.dtype
-        position = (Z - self.low) / self.spacing
-        cell = position.astype(np.int32)
-        below_one = np.nextafter(dtype.type(1.0), dtype.type(0.0))
-        fraction = np.minimum((position - cell).astype(dtype), below_one)  # rounding may give 1
-        order, first = np.empty(len(Z), np.int64), np.empty(self.n_cells[0] + 1, np.int64)
-        sort_by_row(cell, order, first)
-        return Places(cell[order], fraction[order], charges[order].astype(dtype), order, first)
+        first = np.empty(self.n_cells[0] + 1, np.int64)
+        places = Places(np.empty((n, d), np.int32), np.empty((n, d), dtype), np.empty(n, dtype), np.empty(n, np.int64), first)
+        where = (self.low, 1.0 / self.spacing, first)
+        count_rows(Z, *where)
+        sort_by_row(Z, charges, *where, places.order, places.cell, places.fraction, places.charge)
+        return places
 
     def sums(self, Z: Array, charges: Array, n_threads: int) -> tuple[Array, Array]:
         """Potential and gradient at the points."""
@@ -192,6 +201,13 @@ class Mesh:
         if grid.ndim == 2:
             wave = fft.ifft(wave, axis=0, workers=n_threads, overwrite_x=True)[:rows]
         return fft.irfft(wave, self.padded[-1], axis=-1, workers=n_threads)[..., :columns]
+
+
+def box(Z: Array) -> tuple[Array, Array]:
+    """Lower and upper corner of the layout."""
+    low, high = np.empty(Z.shape[1]), np.empty(Z.shape[1])
+    bounds(Z, low, high)
+    return low, high
 
 
 def _transform(kernel, offset, spacing, padded):

@@ -7,6 +7,7 @@ rows; `indices` is unsigned, which spares the compiled code a test for negative 
 import numpy as np
 from numba import njit
 
+from .fastexp import fast_log
 from .threads import FAST
 
 
@@ -50,15 +51,23 @@ def attract(start, stop, indptr, indices, p, z, student, out):
             _pull(p[row], indices[row], z, i, student, out[i])
 
 
-@njit(nogil=True, fastmath=FAST, cache=True, error_model="numpy")
+@njit(fastmath=FAST, cache=True, error_model="numpy")
+def _energy(p, squared, student):
+    """sum_k P_k C(squared_k)"""
+    total = 0.0
+    for k in range(p.size):
+        total += p[k] * (fast_log(1.0 + squared[k]) if student else squared[k])
+    return total
+
+
+@njit(nogil=True, cache=True)
 def energy(start, stop, indptr, indices, p, z, student, out):
     """sum_j P_ij C_ij for every row."""
     for i in range(start, stop):
-        total = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            j = indices[k]
-            squared = 0.0
+        row = slice(indptr[i], indptr[i + 1])
+        near = indices[row]
+        squared = np.zeros(near.size)
+        for k in range(near.size):
             for axis in range(z.shape[1]):
-                squared += np.float64(z[i, axis] - z[j, axis]) ** 2
-            total += p[k] * (np.log1p(squared) if student else squared)
-        out[i] = total
+                squared[k] += np.float64(z[i, axis] - z[near[k], axis]) ** 2
+        out[i] = _energy(p[row], squared, student)

@@ -1,4 +1,4 @@
-"""An exponential that LLVM can vectorise, four times faster here than libm's scalar one."""
+"""Exponential and logarithm that LLVM can vectorise, several times faster here than libm's scalar ones."""
 
 import numpy as np
 from numba import njit
@@ -37,3 +37,26 @@ def fast_exp(x):
     p = p * r * r + r + 1.0
     bits = np.float64(p).view(np.int64) + (np.float64(shifted).view(np.int64) << 52)
     return np.int64(bits).view(np.float64)
+
+
+# log(x) = e log 2 + 2 atanh(s), s = (m - 1) / (m + 1), with x = 2^e m and m in [sqrt(1/2), sqrt(2)).
+MANTISSA = (1 << 52) - 1
+HALF_BITS = 0x3FE6A09E667F3BCD  # of sqrt(1/2)
+
+
+@njit(fastmath={"contract"}, cache=True, error_model="numpy")
+def fast_log(x):
+    """log(x) to 1e-12 of itself or of 1, for normal positive x."""
+    bits = np.float64(x).view(np.int64) - HALF_BITS
+    e = np.float64(bits >> 52)
+    m = np.int64((bits & MANTISSA) + HALF_BITS).view(np.float64)
+    s = (m - 1.0) / (m + 1.0)
+    t = s * s
+    p = 1.0 / 15.0
+    p = p * t + 1.0 / 13.0
+    p = p * t + 1.0 / 11.0
+    p = p * t + 1.0 / 9.0
+    p = p * t + 1.0 / 7.0
+    p = p * t + 1.0 / 5.0
+    p = p * t + 1.0 / 3.0
+    return e * (LN2_HIGH + LN2_LOW) + 2.0 * (s + s * t * p)

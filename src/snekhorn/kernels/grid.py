@@ -14,6 +14,7 @@ from numba import njit
 from .threads import FAST
 
 WIDTH = 8
+BELOW_ONE = 1.0 - 2.0**-24  # the largest float32 below 1, which rounding must not give
 
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
@@ -51,18 +52,39 @@ def _dot(line, w):
 
 
 @njit(nogil=True, cache=True)
-def sort_by_row(cell, order, first):
-    """Stable counting sort of the points by the row of their cell."""
+def bounds(z, low, high):
+    """Smallest and largest coordinate along every axis."""
+    low[:], high[:] = z[0], z[0]
+    for i in range(1, z.shape[0]):
+        for axis in range(z.shape[1]):
+            low[axis] = min(low[axis], z[i, axis])
+            high[axis] = max(high[axis], z[i, axis])
+
+
+@njit(nogil=True, cache=True)
+def count_rows(z, low, inverse, first):
+    """first[r + 1]: number of points in the rows of cells up to r."""
     first[:] = 0
-    for i in range(cell.shape[0]):
-        first[cell[i, 0] + 1] += 1
+    for i in range(z.shape[0]):
+        first[int((z[i, 0] - low[0]) * inverse) + 1] += 1
     for row in range(first.size - 1):
         first[row + 1] += first[row]
+
+
+@njit(nogil=True, cache=True)
+def sort_by_row(z, charges, low, inverse, first, order, cell, fraction, charge):
+    """Cell, fraction and charge of every point, sorted by row of cells, stable."""
     place = first.copy()
-    for i in range(cell.shape[0]):
-        row = cell[i, 0]
-        order[place[row]] = i
+    for i in range(z.shape[0]):
+        row = int((z[i, 0] - low[0]) * inverse)
+        k = place[row]
         place[row] += 1
+        order[k] = i
+        charge[k] = charges[i]
+        for axis in range(z.shape[1]):
+            position = (z[i, axis] - low[axis]) * inverse
+            cell[k, axis] = int(position)
+            fraction[k, axis] = min(position - int(position), BELOW_ONE)
 
 
 @njit(nogil=True, cache=True)

@@ -50,6 +50,12 @@ def test_costs_are_sorted_and_never_of_the_point_itself(many):
     assert (found.indices != np.arange(len(many))[:, None]).all()
 
 
+def test_ties_are_sorted_by_index(many):
+    found = find_neighbors(np.concatenate([many, many]), K, "sqeuclidean", 1)
+    later = np.diff(found.indices, axis=1) > 0
+    assert later[np.diff(found.costs, axis=1) == 0.0].all()
+
+
 @pytest.mark.parametrize("copies", [2, 30])
 def test_duplicates_are_neighbours_at_cost_zero(copies):
     X = np.repeat(clusters(20), copies, axis=0)

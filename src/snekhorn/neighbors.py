@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from .costs import Array, GraphCost
-from .kernels.distances import kth_squared_distance, neighbor_squared_distances
+from .kernels.distances import squared_distances_to
 from .kernels.threads import run_rows
 
 EXACT_LIMIT = 30_000  # points; above, the inverted file is clearly faster: see benchmarks/neighbors.py
@@ -58,7 +58,7 @@ def find_neighbors(X: Any, k: int, metric: str, n_threads: int, *, approximate: 
         found = _search_inverted(faiss, points, k) if approximate else _search_exact(faiss, points, k)
     indices = _without_self(found)
     costs = np.empty(indices.shape, dtype=X.dtype)
-    run_rows(neighbor_squared_distances, X.shape[0], indices.size, n_threads, X, indices, costs)
+    run_rows(_sort_by_cost, X.shape[0], indices.size, n_threads, X, indices, costs)
     recall = _measure_recall(X, costs, n_threads)
     if recall < LEAST_RECALL:  # groups so far apart that float32 cannot resolve their inside
         return _search_sklearn(X.astype(np.float64), k, metric, n_threads)
@@ -139,13 +139,33 @@ def _search_inverted(faiss, points, k):
     return found
 
 
+def _sort_by_cost(start, stop, X, indices, costs):
+    """Compute the costs of these rows' neighbours; sort both by cost, then by index."""
+    near, squared = np.sort(indices[start:stop], axis=1), costs[start:stop]
+    squared_distances_to(X, np.arange(start, stop), near, squared)
+    order = np.argsort(squared, axis=1, kind="stable")
+    indices[start:stop] = np.take_along_axis(near, order, axis=1)
+    squared[:] = np.take_along_axis(squared, order, axis=1)
+
+
+def _count_true(start, stop, X, sample, costs, out):
+    """How many of the costs of these sampled points are among their k smallest."""
+    everyone = np.arange(X.shape[0])[None]
+    k = costs.shape[1]
+    squared = np.empty(everyone.shape, dtype=X.dtype)
+    for s in range(start, stop):
+        squared_distances_to(X, sample[s : s + 1], everyone, squared)
+        squared[0, sample[s]] = np.inf
+        out[s] = np.sum(costs[s] <= np.partition(squared[0], k - 1)[k - 1])
+
+
 def _measure_recall(X, costs, n_threads):
     """Share of the true nearest neighbours among those found, on a sample; ties count as true."""
     n, k = costs.shape
     sample = np.linspace(0, n - 1, min(n, MEASURED_SAMPLE)).astype(np.int64)
-    kth = np.empty(sample.size, dtype=X.dtype)
-    run_rows(kth_squared_distance, sample.size, sample.size * n, n_threads, X, sample, k, kth)
-    return float(np.mean(costs[sample] <= kth[:, None]))
+    true = np.empty(sample.size)
+    run_rows(_count_true, sample.size, sample.size * n, n_threads, X, sample, costs[sample], true)
+    return float(true.mean() / k)
 
 
 def _without_self(found):

@@ -120,8 +120,13 @@ class Affinity(BaseEstimator, ABC):
 
 def closed_form_report(**extra: Any) -> SolveReport:
     """Report of an affinity that no iteration is needed for."""
-    defaults: dict[str, Any] = {"n_iter": 0, "n_passes": 1, "marginal_gap": 0.0, "entropy_gap": 0.0}
+    defaults: dict[str, Any] = {"n_iter": 0, "n_passes": 1, "marginal_gap": np.nan, "entropy_gap": np.nan}
     return SolveReport(converged=True, reason=Reason.CLOSED_FORM.value, **{**defaults, **extra})
+
+
+def marginal_gap(P: Matrix) -> float:
+    """Largest distance of a row sum from 1."""
+    return float(np.max(np.abs(P.sum(axis=1, dtype=float) - 1.0)))
 
 
 def symmetrize(P: Matrix) -> Matrix:

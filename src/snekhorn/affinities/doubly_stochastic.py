@@ -84,9 +84,10 @@ class DoublyStochasticAffinity(Affinity):
     def _compute(self, cost: DenseCost | GraphCost, X):
         cost = cost.symmetrized()
         solver = _Scaling(cost, self.self_loops, self.tol, self.max_iter)
+        target = np.nan
         if self.bandwidth is None:
             target = np.log(self._checked_perplexity(self.perplexity, cost))
-            self.bandwidth_ = solve_bandwidth(cost, solver.mean_entropy, target, self_loops=self.self_loops)
+            self.bandwidth_ = solve_bandwidth(cost, lambda nu: mean_entropy(solver.solve(nu).point), target, self_loops=self.self_loops)
         else:
             self.bandwidth_ = float(self.bandwidth)
         outcome = solver.solve(self.bandwidth_)
@@ -97,7 +98,7 @@ class DoublyStochasticAffinity(Affinity):
             n_iter=solver.n_iter,
             n_passes=solver.n_passes,
             marginal_gap=outcome.point.marginal_gap,
-            entropy_gap=0.0,
+            entropy_gap=abs(mean_entropy(outcome.point) - target),
             reason=outcome.reason.value,
             dual_values=outcome.values,
         )
@@ -127,7 +128,8 @@ class _Scaling:
         self.lam = outcome.point.x[0]
         return outcome
 
-    def mean_entropy(self, bandwidth):
-        """Average of -sum_j P log P over the rows: the difference of the dual's two gradients."""
-        marginal, entropy = self.solve(bandwidth).point.gradient
-        return float(np.mean(marginal - entropy))
+
+def mean_entropy(point: Point) -> float:
+    """Average of -sum_j P log P over the rows: the difference of the dual's two gradients."""
+    marginal, entropy = point.gradient
+    return float(np.mean(marginal - entropy))

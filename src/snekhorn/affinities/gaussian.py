@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..costs import DenseCost, GraphCost
-from ..kernels.entropic import BANDWIDTH, ENTROPY, LOG_NORMALIZER
+from ..kernels.entropic import BANDWIDTH, ENTROPY, LOG_NORMALIZER, NEAREST
 from ..validation import check_choice, check_perplexity, check_positive
-from .base import Affinity, closed_form_report, symmetrize
+from .base import Affinity, closed_form_report, marginal_gap, symmetrize
 
 WIDEST_SEARCH = 60  # e^60 either way: no data is further from the median bandwidth of its rows
 FLAT = 1e-10  # of an entropy or a logarithm: smaller differences are rounding
@@ -63,7 +63,7 @@ class GaussianAffinity(Affinity):
         check_bandwidth(self.bandwidth, self.perplexity)
 
     def _compute(self, cost: DenseCost | GraphCost, X):
-        passes = 0
+        passes, target = 0, np.nan
         if self.bandwidth is None:
             target = np.log(self._checked_perplexity(self.perplexity, cost))
 
@@ -77,8 +77,14 @@ class GaussianAffinity(Affinity):
             self.bandwidth_ = float(self.bandwidth)
         rows = cost.rows(self_loops=self.self_loops, bandwidth=self.bandwidth_)
         inverse = np.full(cost.n_points, 1.0 / self.bandwidth_)
-        P = cost.kernel_affinity(inverse, rows[:, LOG_NORMALIZER], self_loops=self.self_loops)
-        return (symmetrize(P) if self.symmetrize else P), closed_form_report(n_iter=passes, n_passes=passes + 1)
+        P = cost.kernel_affinity(inverse, rows[:, NEAREST], rows[:, LOG_NORMALIZER], self_loops=self.self_loops)
+        report = closed_form_report(
+            n_iter=passes,
+            n_passes=passes + 1,
+            marginal_gap=marginal_gap(P),
+            entropy_gap=abs(float(rows[:, ENTROPY].mean()) - target),
+        )
+        return (symmetrize(P) if self.symmetrize else P), report
 
 
 def check_bandwidth(bandwidth, perplexity) -> None:

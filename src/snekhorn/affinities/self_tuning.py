@@ -67,6 +67,6 @@ class SelfTuningAffinity(Affinity):
         scale = np.maximum(scale, positive.min() if positive.size else 1.0)
         self.bandwidths_ = np.sqrt(scale)
         symmetric = cost.symmetrized().scaled(self.bandwidths_)
-        ones = np.ones(cost.n_points)
-        P = symmetric.kernel_affinity(ones, np.zeros_like(ones), self_loops=self.self_loops)
+        ones, zeros = np.ones(cost.n_points), np.zeros(cost.n_points)
+        P = symmetric.kernel_affinity(ones, zeros, zeros, self_loops=self.self_loops)
         return P, closed_form_report()

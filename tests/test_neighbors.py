@@ -102,6 +102,19 @@ def test_approximate_costs_are_exact_for_what_was_found():
     np.testing.assert_allclose(found.costs, want, rtol=1e-12)
 
 
+@pytest.mark.parametrize("n", [100, 1000, 5000])
+def test_approximate_neighbours_of_few_points_are_found_without_a_word(n, capfd):
+    find_neighbors(clusters(n), K, "sqeuclidean", 1, approximate=True)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_thread_count_of_faiss_is_left_as_it_was(many):
+    faiss = pytest.importorskip("faiss")
+    before = faiss.omp_get_max_threads()
+    find_neighbors(many, K, "sqeuclidean", before + 3)
+    assert faiss.omp_get_max_threads() == before
+
+
 @pytest.mark.parametrize("approximate", [True, False])
 @pytest.mark.parametrize("metric", ["sqeuclidean", "cosine"])
 def test_the_number_of_threads_leaves_no_trace(approximate, metric):

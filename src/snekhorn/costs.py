@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -45,7 +46,7 @@ class _Cost:
         self._run(kernel, *arrays, self_loops, inverse, target, rows)
         return rows
 
-    def _row_kernel(self) -> tuple[tuple[NDArray[Any], ...], Any]:
+    def _row_kernel(self) -> tuple[tuple[Array, ...], Any]:
         raise NotImplementedError
 
     def _run(self, kernel: Any, *args: Any) -> None:
@@ -71,7 +72,7 @@ class DenseCost(_Cost):
     def degrees(self) -> NDArray[np.intp]:
         return np.full(self.n_points, self.n_points - 1)
 
-    def _row_kernel(self):
+    def _row_kernel(self) -> tuple[tuple[Array, ...], Any]:
         return (self.matrix,), entropic.dense_rows
 
     def terms(self, lam: Array, gam: Array, *, self_loops: bool) -> Array:
@@ -141,6 +142,7 @@ class GraphCost(_Cost):
     values: Array
     n_threads: int = 1
     recall: float | None = None
+    among: Callable[[Array, int], Any] | None = None  # finds the nearest neighbours among some of the points
 
     def __post_init__(self) -> None:
         # One type of index, SciPy's, whatever the graph comes from: every other one would be compiled for anew.
@@ -161,7 +163,7 @@ class GraphCost(_Cost):
     def degrees(self) -> NDArray[np.intp]:
         return np.diff(self.indptr)
 
-    def _row_kernel(self):
+    def _row_kernel(self) -> tuple[tuple[Array, ...], Any]:
         return (self.indptr, self.values), entropic.graph_rows
 
     def terms(self, lam: Array, gam: Array, *, self_loops: bool) -> Array:

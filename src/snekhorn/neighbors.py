@@ -8,8 +8,9 @@ on the number of threads.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ LEAST_RECALL = 0.9
 TUNING_SAMPLE, MEASURED_SAMPLE = 1000, 200  # points on which the probes are chosen, and the recall is measured
 FIRST_PROBES = 4
 CENTROID_ITERATIONS = 8
+POINTS_PER_LIST = 39  # below, on average, faiss warns that its lists are ill-determined
 ROWS_AT_ONCE = 65_536
 
 DIRECT = ("sqeuclidean", "euclidean", "l2", "cosine")  # metrics that squared differences give
@@ -39,15 +41,21 @@ class Neighbors:
     indices: NDArray[np.integer[Any]]
     costs: Array
     recall: float
+    among: Callable[[Array, int], Neighbors] | None = None
 
     def graph(self, n_threads: int) -> GraphCost:
         n, k = self.indices.shape
         indptr = np.arange(0, n * k + 1, k)
-        return GraphCost(indptr, self.indices.ravel(), self.costs.ravel(), n_threads, self.recall)
+        return GraphCost(indptr, self.indices.ravel(), self.costs.ravel(), n_threads, self.recall, self.among)
 
 
 def find_neighbors(X: Any, k: int, metric: str, n_threads: int, *, approximate: bool | None = None) -> Neighbors:
     """The k nearest other points of every point; `approximate` None decides by the number of points."""
+    found = _find(X, k, metric, n_threads, approximate=approximate)
+    return replace(found, among=lambda rows, k: find_neighbors(X[rows], k, metric, n_threads))
+
+
+def _find(X: Any, k: int, metric: str, n_threads: int, *, approximate: bool | None) -> Neighbors:
     if sparse.issparse(X) or metric not in DIRECT:
         return _search_sklearn(X, k, metric, n_threads)
     X = np.ascontiguousarray(unit_rows(X) if metric == "cosine" else X)
@@ -85,7 +93,7 @@ def from_squared(squared: Array, metric: str) -> Array:
 
 
 @contextmanager
-def _faiss_threads(n_threads):
+def _faiss_threads(n_threads: int) -> Iterator[Any]:
     import faiss  # imported here: it takes longer to load than the rest of the package
 
     before = faiss.omp_get_max_threads()
@@ -96,7 +104,7 @@ def _faiss_threads(n_threads):
         faiss.omp_set_num_threads(before)
 
 
-def _centred(X):
+def _centred(X: Array) -> Array:
     """X as float32, centred and scaled so that float32 loses nothing to an offset or to extreme units."""
     centre = X.mean(axis=0, dtype=np.float64)
     scale = max(float(np.max(X.max(axis=0) - centre)), float(np.max(centre - X.min(axis=0)))) or 1.0
@@ -107,16 +115,16 @@ def _centred(X):
     return points
 
 
-def _search_exact(faiss, points, k, queries=None):
+def _search_exact(faiss: Any, points: Array, k: int, queries: Array | None = None) -> Array:
     index = faiss.IndexFlatL2(points.shape[1])
     index.add(points)
     return index.search(points if queries is None else queries, k + 1)[1]
 
 
-def _search_inverted(faiss, points, k):
+def _search_inverted(faiss: Any, points: Array, k: int) -> Array:
     """Search with the smallest number of probes, doubling, whose recall on a sample reaches the goal."""
     n, p = points.shape
-    n_lists = int(2 * np.sqrt(n))
+    n_lists = max(1, min(int(2 * np.sqrt(n)), n // POINTS_PER_LIST))
     quantizer = faiss.IndexFlatL2(p)
     index = faiss.IndexIVFFlat(quantizer, p, n_lists, faiss.METRIC_L2)
     index.cp.niter = CENTROID_ITERATIONS
@@ -139,7 +147,7 @@ def _search_inverted(faiss, points, k):
     return found
 
 
-def _sort_by_cost(start, stop, X, indices, costs):
+def _sort_by_cost(start: int, stop: int, X: Array, indices: Array, costs: Array) -> None:
     """Compute the costs of these rows' neighbours; sort both by cost, then by index."""
     near, squared = np.sort(indices[start:stop], axis=1), costs[start:stop]
     squared_distances_to(X, np.arange(start, stop), near, squared)
@@ -148,7 +156,7 @@ def _sort_by_cost(start, stop, X, indices, costs):
     squared[:] = np.take_along_axis(squared, order, axis=1)
 
 
-def _count_true(start, stop, X, sample, costs, out):
+def _count_true(start: int, stop: int, X: Array, sample: Array, costs: Array, out: Array) -> None:
     """How many of the costs of these sampled points are among their k smallest."""
     everyone = np.arange(X.shape[0])[None]
     k = costs.shape[1]
@@ -159,7 +167,7 @@ def _count_true(start, stop, X, sample, costs, out):
         out[s] = np.sum(costs[s] <= np.partition(squared[0], k - 1)[k - 1])
 
 
-def _measure_recall(X, costs, n_threads):
+def _measure_recall(X: Array, costs: Array, n_threads: int) -> float:
     """Share of the true nearest neighbours among those found, on a sample; ties count as true."""
     n, k = costs.shape
     sample = np.linspace(0, n - 1, min(n, MEASURED_SAMPLE)).astype(np.int64)
@@ -168,7 +176,7 @@ def _measure_recall(X, costs, n_threads):
     return float(true.mean() / k)
 
 
-def _without_self(found):
+def _without_self(found: Array) -> Array:
     """Drop every point from its own list or, where duplicates have crowded it out, the last entry."""
     n, k1 = found.shape
     own = found == np.arange(n)[:, None]
@@ -176,7 +184,7 @@ def _without_self(found):
     return np.ascontiguousarray(found[~own].reshape(n, k1 - 1))
 
 
-def _search_sklearn(X, k, metric, n_threads):
+def _search_sklearn(X: Any, k: int, metric: str, n_threads: int) -> Neighbors:
     squared = metric == "sqeuclidean"
     search = NearestNeighbors(n_neighbors=k, metric="euclidean" if squared else metric, n_jobs=n_threads)
     costs, indices = search.fit(X).kneighbors()

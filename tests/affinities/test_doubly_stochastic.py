@@ -62,6 +62,18 @@ def test_a_bandwidth_too_small_for_rows_without_self_loops_is_reported(X, bandwi
     assert np.isfinite(affinity.affinity_).all()
 
 
+@pytest.mark.parametrize("bandwidth", [1e-4, 1e-2])
+def test_a_small_bandwidth_without_self_loops_is_reached_in_leaps(X, bandwidth):
+    affinity = DoublyStochasticAffinity(bandwidth, self_loops=False).fit(X)
+    assert affinity.report_.converged
+    assert row_gap(affinity.affinity_) < 1e-8
+
+
+def test_verbose_shows_progress(X, capsys):
+    DoublyStochasticAffinity(3.0, verbose=True).fit(X)
+    assert "gap=" in capsys.readouterr().err
+
+
 def test_dual_increases(X):
     values = DoublyStochasticAffinity(3.0).fit(X).report_.dual_values
     assert (np.diff(values) >= -1e-12 * np.abs(values).max()).all()

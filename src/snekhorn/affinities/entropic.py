@@ -65,11 +65,11 @@ class EntropicAffinity(Affinity):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_perplexity(self.perplexity)
         check_choice(self.symmetrize, "symmetrize", (True, False))
 
-    def _compute(self, cost: DenseCost | GraphCost, X):
+    def _compute(self, cost: DenseCost | GraphCost) -> tuple[Matrix, SolveReport]:
         target = np.log(self._checked_perplexity(self.perplexity, cost))
         rows = cost.rows(self_loops=self.self_loops, entropy=target)
         self.marginal_dual_, self.entropy_dual_ = entropic_duals(rows)

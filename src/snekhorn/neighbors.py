@@ -36,7 +36,10 @@ DIRECT = ("sqeuclidean", "euclidean", "l2", "cosine")  # metrics that squared di
 
 @dataclass(frozen=True)
 class Neighbors:
-    """Indices and costs (n, k) of the nearest other points, and the share of the true ones among them."""
+    """Indices and costs (n, k) of the nearest other points, and the share of the true ones among them.
+
+    `among` searches again, among some of the points only.
+    """
 
     indices: NDArray[np.integer[Any]]
     costs: Array

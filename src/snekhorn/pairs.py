@@ -69,25 +69,22 @@ def whitened(X: Any, metric: str) -> tuple[Any, str]:
         raise ValueError(
             f"metric={metric!r} does not take a sparse X, only {', '.join(SPARSE_METRICS)} do; use X.toarray()."
         )
-    if metric == "seuclidean":
-        scale = X.std(axis=0, dtype=float, ddof=1)
-        if not scale.all():
-            raise ValueError(
-                f"column {np.flatnonzero(scale == 0)[0]} of X is constant, where metric='seuclidean' is undefined; "
-                "drop it."
-            )
-        return (X / scale).astype(X.dtype), "euclidean"
+    if metric not in ("seuclidean", "mahalanobis"):
+        return X, metric
+    constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
+    if constant.size:
+        raise ValueError(f"column {constant[0]} of X is constant, where metric={metric!r} is undefined; drop it.")
+    points = (X - X.mean(axis=0, dtype=float)) / X.std(axis=0, dtype=float, ddof=1)
     if metric == "mahalanobis":
-        covariance = np.atleast_2d(np.cov(X, rowvar=False, dtype=float))
+        covariance = np.atleast_2d(np.cov(points, rowvar=False))
         rank = np.linalg.matrix_rank(covariance, hermitian=True)
         if rank < X.shape[1]:
             raise ValueError(
                 f"metric='mahalanobis' needs a covariance of full rank, that of X has rank {rank} in {X.shape[1]} "
                 "dimensions; reduce X by PCA."
             )
-        factor = np.linalg.cholesky(covariance)
-        return np.linalg.solve(factor, (X - X.mean(axis=0)).T).T.astype(X.dtype, order="C"), "euclidean"
-    return X, metric
+        points = np.linalg.solve(np.linalg.cholesky(covariance), points.T).T
+    return points.astype(X.dtype, order="C"), "euclidean"
 
 
 def count_neighbors(n_neighbors: int | str | None, n: int, perplexity: float) -> int | None:

@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from snekhorn import pairs
+from snekhorn import validation
 from snekhorn.affinities import EntropicAffinity, SymmetricEntropicAffinity
-from snekhorn.validation import check_points
 
 from ..helpers import clusters, dense, entropies, fit_whatever_it_says, jittered_circle, row_gap, squared_distances
 
@@ -166,7 +165,8 @@ def test_two_points_without_self_loops_have_one_affinity():
 
 def test_points_are_checked_once(X, monkeypatch):
     calls = []
-    monkeypatch.setattr(pairs, "check_points", lambda X: calls.append(X) or check_points(X))
+    check = validation.check_array
+    monkeypatch.setattr(validation, "check_array", lambda X, **options: calls.append(X) or check(X, **options))
     SymmetricEntropicAffinity(5.0, n_neighbors=20).fit(X)
     assert len(calls) == 1
 

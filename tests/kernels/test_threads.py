@@ -30,12 +30,11 @@ def test_an_error_on_a_thread_reaches_the_caller():
 
 
 def test_callers_at_once_share_one_pool(monkeypatch):
-    made, all_here = [], threading.Barrier(2)
+    both_here = threading.Barrier(2)
 
     def slow_pool(*args, **kwargs):
-        made.append(object())
-        all_here.wait(timeout=60)  # both callers are past the check before either has made its pool
-        return made[-1]
+        both_here.wait(timeout=60)  # both callers are past the check before either has made its pool
+        return object()
 
     monkeypatch.setattr(threads, "_pools", {})
     monkeypatch.setattr(threads, "ThreadPoolExecutor", slow_pool)

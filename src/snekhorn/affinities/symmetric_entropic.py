@@ -112,13 +112,12 @@ class SymmetricEntropicAffinity(Affinity):
 
     def _compute(self, cost: DenseCost | GraphCost) -> tuple[Matrix, SolveReport]:
         cost = cost.symmetrized()
-        perplexity = self._checked_perplexity(self.perplexity, cost)
-        log_perplexity = np.log(perplexity)
+        log_perplexity = np.log(self._checked_perplexity(self.perplexity, cost))
         if isinstance(cost, GraphCost):
             cost = feed_starved(cost, log_perplexity)
         entries = cost.degrees + bool(self.self_loops)
         target = np.minimum(log_perplexity, np.log(np.maximum(FEW_ENTRIES * entries, 1.0)))
-        target = np.where(entries - 1.0 >= perplexity, log_perplexity, target)
+        target = np.where(entries > np.exp(log_perplexity), log_perplexity, target)
 
         dual, x, n_passes = self._start(cost, target, warm=self.warm_start)
         outcome = self._solve(dual, x)

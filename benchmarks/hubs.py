@@ -48,7 +48,7 @@ def solve(cloud: str, n: int, *, self_loops: bool) -> dict:
     graph = find_neighbors(X, N_NEIGHBORS, "sqeuclidean", N_THREADS).graph(N_THREADS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the cell says whether it converged
-        seconds, (P, report) = best_of(REPEATS, lambda: affinity._compute(graph, X))
+        seconds, (P, report) = best_of(REPEATS, lambda: affinity._compute(graph))
     at_floor = floor_rows(report, affinity.entropy_dual_)
     perplexities = row_perplexities(P)
     return {

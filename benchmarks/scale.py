@@ -72,7 +72,7 @@ def _two_stages(X, affinity):
     n = X.shape[0]
     neighbor_seconds, found = best_of(REPEATS, lambda: find_neighbors(X, N_NEIGHBORS, "sqeuclidean", N_THREADS))
     graph = found.graph(N_THREADS)
-    seconds, result = best_of(REPEATS, lambda: affinity._compute(graph, X))
+    seconds, result = best_of(REPEATS, lambda: affinity._compute(graph))
     return {"n": n, "neighbor_seconds": neighbor_seconds, "recall": _recall(X, found), "seconds": seconds}, result
 
 

@@ -42,10 +42,10 @@ def test_sizes(form):
 @pytest.mark.parametrize("self_loops", [True, False])
 def test_kernel_affinity_is_the_formula(form, self_loops, rng):
     cost, C, mask = cost_and_mask(form)
-    inverse, log_normalizer = rng.uniform(0.1, 1.0, size=(2, len(C)))
+    inverse, nearest, log_normalizer = rng.uniform(0.1, 1.0, size=(3, len(C)))
     mask = mask | (np.eye(len(C), dtype=bool) & self_loops)
-    want = np.where(mask, np.exp(-C * inverse[:, None] - log_normalizer[:, None]), 0.0)
-    found = cost.kernel_affinity(inverse, log_normalizer, self_loops=self_loops)
+    want = np.where(mask, np.exp((nearest - C.T) * inverse - log_normalizer).T, 0.0)
+    found = cost.kernel_affinity(inverse, nearest, log_normalizer, self_loops=self_loops)
     np.testing.assert_allclose(dense(found), want, rtol=1e-14)
 
 
@@ -88,6 +88,14 @@ def test_the_full_matrix_needs_no_symmetrising():
     assert cost.symmetrized() is cost
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint64])
+def test_a_graph_is_compiled_for_once_whatever_its_indices(dtype):
+    indices = np.array([1, 0], dtype=dtype)[::-1][::-1]
+    graph = GraphCost(np.arange(3, dtype=dtype), indices, np.ones(4)[::2])
+    assert graph.indptr.dtype == graph.indices.dtype == np.int32
+    assert all(array.flags.c_contiguous for array in (graph.indptr, graph.indices, graph.values))
+
+
 def test_joined_has_the_edges_of_both():
     first, C, edges = _directed(seed=1)
     other_edges = (np.random.default_rng(2).random(edges.shape) < 0.2) & ~np.eye(len(C), dtype=bool)
@@ -97,7 +105,7 @@ def test_joined_has_the_edges_of_both():
 
 def test_sparse_affinities_are_canonical_csr(rng):
     cost, C, _ = cost_and_mask("graph")
-    P = cost.kernel_affinity(np.ones(len(C)), np.zeros(len(C)), self_loops=True)
+    P = cost.kernel_affinity(*np.ones((3, len(C))), self_loops=True)
     assert sparse.issparse(P)
     assert P.format == "csr"
     assert P.has_sorted_indices

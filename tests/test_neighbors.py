@@ -50,6 +50,12 @@ def test_costs_are_sorted_and_never_of_the_point_itself(many):
     assert (found.indices != np.arange(len(many))[:, None]).all()
 
 
+def test_ties_are_sorted_by_index(many):
+    found = find_neighbors(np.concatenate([many, many]), K, "sqeuclidean", 1)
+    later = np.diff(found.indices, axis=1) > 0
+    assert later[np.diff(found.costs, axis=1) == 0.0].all()
+
+
 @pytest.mark.parametrize("copies", [2, 30])
 def test_duplicates_are_neighbours_at_cost_zero(copies):
     X = np.repeat(clusters(20), copies, axis=0)
@@ -94,6 +100,19 @@ def test_approximate_costs_are_exact_for_what_was_found():
     found = find_neighbors(X, K, "sqeuclidean", 2, approximate=True)
     want = np.sum((X[:, None] - X[found.indices]) ** 2, axis=2)
     np.testing.assert_allclose(found.costs, want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [100, 1000, 5000])
+def test_approximate_neighbours_of_few_points_are_found_without_a_word(n, capfd):
+    find_neighbors(clusters(n), K, "sqeuclidean", 1, approximate=True)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_thread_count_of_faiss_is_left_as_it_was(many):
+    faiss = pytest.importorskip("faiss")
+    before = faiss.omp_get_max_threads()
+    find_neighbors(many, K, "sqeuclidean", before + 3)
+    assert faiss.omp_get_max_threads() == before
 
 
 @pytest.mark.parametrize("approximate", [True, False])

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -62,6 +64,46 @@ def test_the_nearest_of_a_precomputed_matrix_are_its_smallest_entries(X):
     graph = _build(C, "precomputed", 7)
     assert isinstance(graph, GraphCost)
     np.testing.assert_allclose(graph.values.reshape(-1, 7), np.sort(C, axis=1)[:, 1:8], rtol=1e-15)
+
+
+def test_the_nearest_of_a_precomputed_matrix_take_no_second_matrix(rng):
+    C = squared_distances(rng.normal(size=(2000, 1)))
+    tracemalloc.start()
+    _build(C, "precomputed", 7)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < C.nbytes
+
+
+@pytest.mark.parametrize("n_neighbors", [7, "auto"])
+def test_the_nearest_of_a_precomputed_graph_are_its_smallest_entries(X, n_neighbors):
+    C = squared_distances(X)
+    k = count_neighbors(n_neighbors, len(X), 5.0)
+    found = _build(sparse.csr_matrix(C), "precomputed", n_neighbors)
+    want = _build(C, "precomputed", n_neighbors)
+    np.testing.assert_array_equal(found.degrees, k)
+    np.testing.assert_array_equal(np.sort(found.values.reshape(-1, k), axis=1), want.values.reshape(-1, k))
+    np.testing.assert_array_equal(np.sort(want.indices.reshape(-1, k), axis=1), found.indices.reshape(-1, k))
+
+
+@pytest.mark.parametrize("n_neighbors", [None, "auto"])
+def test_a_graph_with_fewer_neighbours_is_used_as_it_is(X, n_neighbors):
+    indices = (np.arange(len(X))[:, None] + [1, 2, 3]) % len(X)
+    graph = _build((indices, np.ones(indices.shape)), "precomputed", n_neighbors)
+    np.testing.assert_array_equal(graph.degrees, 3)
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 9])
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis"])
+def test_metrics_with_scales_take_them_from_all_points(X, metric, n_neighbors):
+    C = pairwise_distances(X, metric=metric)
+    want = _build(C, "precomputed", n_neighbors)
+    found = _build(X, metric, n_neighbors)
+    if n_neighbors is None:
+        np.testing.assert_allclose(found.matrix, want.matrix, rtol=1e-9)
+    else:
+        np.testing.assert_array_equal(found.indices, want.indices)
+        np.testing.assert_allclose(found.values, want.values, rtol=1e-9)
 
 
 def test_the_diagonal_of_a_graph_is_left_out():

@@ -1,5 +1,7 @@
 """The checks by themselves; what users see of them is tested with the affinities."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -44,6 +46,16 @@ def test_a_symmetric_cost_matrix_is_not_copied():
     assert np.shares_memory(check_cost_matrix(C), C)
 
 
+def test_evening_out_takes_one_matrix_more_and_no_other(rng):
+    C = np.ones((2000, 2000)) - np.eye(2000)
+    C[0, 1] += 1e-12
+    tracemalloc.start()
+    check_cost_matrix(C)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.5 * C.nbytes
+
+
 def test_rounding_is_no_asymmetry_and_is_evened_out():
     C = np.ones((4, 4)) - np.eye(4)
     C[0, 1] += 1e-12
@@ -59,15 +71,23 @@ def test_perplexities_that_are_numbers_pass(value):
     assert type(found) is float
 
 
-@pytest.mark.parametrize(("perplexity", "n_entries", "found"), [(9.9, 10, 9.9), (1.5, 2, 1.5)])
+@pytest.mark.parametrize(("perplexity", "n_entries", "found"), [(9.0, 10, 9.0), (1.5, 2, 1.5)])
 def test_a_perplexity_that_fits_is_kept(perplexity, n_entries, found):
     assert clamp_perplexity(perplexity, n_entries) == found
 
 
-@pytest.mark.parametrize(("n_entries", "largest"), [(1, 1.0), (2, 1.5), (3, 2.0), (10, 9.0)])
-def test_a_perplexity_that_does_not_fit_becomes_the_largest_sensible(n_entries, largest):
-    with pytest.warns(UserWarning, match=f"perplexity=30 .* {n_entries} entries .* using {largest:g}"):
-        assert clamp_perplexity(30.0, n_entries) == largest
+@pytest.mark.parametrize(
+    ("perplexity", "n_entries", "largest"),
+    [(30.0, 2, 1.5), (1.9, 2, 1.5), (30.0, 3, 2.0), (30.0, 10, 9.0), (9.5, 10, 9)],
+)
+def test_a_perplexity_that_does_not_fit_becomes_the_largest_sensible(perplexity, n_entries, largest):
+    with pytest.warns(UserWarning, match=f"perplexity={perplexity:g} .* {n_entries} entries; using {largest:g},"):
+        assert clamp_perplexity(perplexity, n_entries) == largest
+
+
+def test_rows_of_a_single_entry_have_no_perplexity_to_choose():
+    with pytest.warns(UserWarning, match=r"single entry .* whatever the perplexity; allow self_loops"):
+        assert clamp_perplexity(30.0, 1) == 1.0
 
 
 @pytest.mark.parametrize("value", [1, 1e-300, np.float32(0.5)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -31,19 +32,21 @@ class _Cost:
         raise NotImplementedError
 
     def rows(self, *, self_loops: bool, entropy: Any = 0.0, bandwidth: Any = None) -> Array:
-        """Bandwidth, log normaliser and entropy of every row of exp(-C / bandwidth), normalised.
+        """Bandwidth, nearest cost, log normaliser and entropy of every row of exp(-C / bandwidth), normalised.
 
         Without a bandwidth, the one whose row entropy is `entropy` is searched.
         """
         n = self.n_points
-        inverse = np.zeros(n) if bandwidth is None else np.broadcast_to(1.0 / np.asarray(bandwidth, dtype=float), n)
-        target = np.broadcast_to(np.asarray(entropy, dtype=float), n)
+        inverse, target = np.zeros(n), np.empty(n)
+        if bandwidth is not None:
+            inverse[:] = 1.0 / np.asarray(bandwidth, dtype=float)
+        target[:] = entropy
         rows = np.empty((n, entropic.N_COLUMNS))
         arrays, kernel = self._row_kernel()
-        self._run(kernel, *arrays, self_loops, np.ascontiguousarray(inverse), np.ascontiguousarray(target), rows)
+        self._run(kernel, *arrays, self_loops, inverse, target, rows)
         return rows
 
-    def _row_kernel(self) -> tuple[tuple[NDArray[Any], ...], Any]:
+    def _row_kernel(self) -> tuple[tuple[Array, ...], Any]:
         raise NotImplementedError
 
     def _run(self, kernel: Any, *args: Any) -> None:
@@ -69,7 +72,7 @@ class DenseCost(_Cost):
     def degrees(self) -> NDArray[np.intp]:
         return np.full(self.n_points, self.n_points - 1)
 
-    def _row_kernel(self):
+    def _row_kernel(self) -> tuple[tuple[Array, ...], Any]:
         return (self.matrix,), entropic.dense_rows
 
     def terms(self, lam: Array, gam: Array, *, self_loops: bool) -> Array:
@@ -94,12 +97,13 @@ class DenseCost(_Cost):
         self._run(symmetric.dense_affinity, self.matrix, lam, gam, self_loops, out)
         return out
 
-    def kernel_affinity(self, inverse: Array, log_normalizer: Array, *, self_loops: bool) -> Array:
-        """exp(-C_ij inverse_i - log_normalizer_i)"""
+    def kernel_affinity(self, inverse: Array, nearest: Array, log_normalizer: Array, *, self_loops: bool) -> Array:
+        """exp(-(C_ij - nearest_i) inverse_i - log_normalizer_i)"""
         out = np.empty_like(self.matrix)
         for start in range(0, self.n_points, ROWS_AT_ONCE):
             block = slice(start, start + ROWS_AT_ONCE)
-            exponent = -self.matrix[block] * inverse[block, None] - log_normalizer[block, None]
+            excess = self.matrix[block] - nearest[block, None]
+            exponent = -excess * inverse[block, None] - log_normalizer[block, None]
             if not self_loops:  # the diagonal has cost 0 and would overflow
                 np.fill_diagonal(exponent[:, start:], -np.inf)
             np.exp(exponent, out=out[block], casting="same_kind")
@@ -138,6 +142,14 @@ class GraphCost(_Cost):
     values: Array
     n_threads: int = 1
     recall: float | None = None
+    among: Callable[[Array, int], Any] | None = None  # finds the nearest neighbours among some of the points
+
+    def __post_init__(self) -> None:
+        # One type of index, SciPy's, whatever the graph comes from: every other one would be compiled for anew.
+        kind = sparse.get_index_dtype(maxval=max(self.n_points, self.n_pairs))
+        for name in ("indptr", "indices"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=kind))
+        object.__setattr__(self, "values", np.ascontiguousarray(self.values))
 
     @property
     def n_points(self) -> int:
@@ -151,7 +163,7 @@ class GraphCost(_Cost):
     def degrees(self) -> NDArray[np.intp]:
         return np.diff(self.indptr)
 
-    def _row_kernel(self):
+    def _row_kernel(self) -> tuple[tuple[Array, ...], Any]:
         return (self.indptr, self.values), entropic.graph_rows
 
     def terms(self, lam: Array, gam: Array, *, self_loops: bool) -> Array:
@@ -173,10 +185,12 @@ class GraphCost(_Cost):
         self._run(symmetric.graph_affinity, self.indptr, self.indices, self.values, lam, gam, out)
         return self._matrix(out, np.exp(lam / gam) if self_loops else None)
 
-    def kernel_affinity(self, inverse: Array, log_normalizer: Array, *, self_loops: bool) -> sparse.csr_matrix:
+    def kernel_affinity(
+        self, inverse: Array, nearest: Array, log_normalizer: Array, *, self_loops: bool
+    ) -> sparse.csr_matrix:
         row = np.repeat(np.arange(self.n_points), self.degrees)
-        exponent = -self.values * inverse[row] - log_normalizer[row]
-        return self._matrix(np.exp(exponent), np.exp(-log_normalizer) if self_loops else None)
+        exponent = -(self.values - nearest[row]) * inverse[row] - log_normalizer[row]
+        return self._matrix(np.exp(exponent), np.exp(nearest * inverse - log_normalizer) if self_loops else None)
 
     def scaled(self, scale: Array) -> GraphCost:
         row = np.repeat(np.arange(self.n_points), self.degrees)

@@ -8,8 +8,9 @@ on the number of threads.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from .costs import Array, GraphCost
-from .kernels.distances import kth_squared_distance, neighbor_squared_distances
+from .kernels.distances import squared_distances_to
 from .kernels.threads import run_rows
 
 EXACT_LIMIT = 30_000  # points; above, the inverted file is clearly faster: see benchmarks/neighbors.py
@@ -29,6 +30,7 @@ TUNED_NEIGHBORS = 90  # for which the inverted file of an `Index` reaches the go
 TUNING_SAMPLE, MEASURED_SAMPLE = 1000, 200  # points on which the probes are chosen, and the recall is measured
 FIRST_PROBES = 4
 CENTROID_ITERATIONS = 8
+POINTS_PER_LIST = 39  # below, on average, faiss warns that its lists are ill-determined
 ROWS_AT_ONCE = 65_536
 
 DIRECT = ("sqeuclidean", "euclidean", "l2", "cosine")  # metrics that squared differences give
@@ -36,20 +38,29 @@ DIRECT = ("sqeuclidean", "euclidean", "l2", "cosine")  # metrics that squared di
 
 @dataclass(frozen=True)
 class Neighbors:
-    """Indices and costs (n, k) of the nearest other points, and the share of the true ones among them."""
+    """Indices and costs (n, k) of the nearest other points, and the share of the true ones among them.
+
+    `among` searches again, among some of the points only.
+    """
 
     indices: NDArray[np.integer[Any]]
     costs: Array
     recall: float
+    among: Callable[[Array, int], Neighbors] | None = None
 
     def graph(self, n_threads: int) -> GraphCost:
         n, k = self.indices.shape
         indptr = np.arange(0, n * k + 1, k)
-        return GraphCost(indptr, self.indices.ravel(), self.costs.ravel(), n_threads, self.recall)
+        return GraphCost(indptr, self.indices.ravel(), self.costs.ravel(), n_threads, self.recall, self.among)
 
 
 def find_neighbors(X: Any, k: int, metric: str, n_threads: int, *, approximate: bool | None = None) -> Neighbors:
     """The k nearest other points of every point; `approximate` None decides by the number of points."""
+    found = _find(X, k, metric, n_threads, approximate=approximate)
+    return replace(found, among=lambda rows, k: find_neighbors(X[rows], k, metric, n_threads))
+
+
+def _find(X: Any, k: int, metric: str, n_threads: int, *, approximate: bool | None) -> Neighbors:
     if sparse.issparse(X) or metric not in DIRECT:
         return _search_sklearn(X, k, metric, n_threads)
     X = np.ascontiguousarray(unit_rows(X) if metric == "cosine" else X)
@@ -60,7 +71,7 @@ def find_neighbors(X: Any, k: int, metric: str, n_threads: int, *, approximate: 
         found = _search_inverted(faiss, points, k) if approximate else _search_exact(faiss, points, k)
     indices = _without_self(found)
     costs = np.empty(indices.shape, dtype=X.dtype)
-    run_rows(neighbor_squared_distances, X.shape[0], indices.size, n_threads, X, indices, costs)
+    run_rows(_sort_by_cost, X.shape[0], indices.size, n_threads, X, indices, costs)
     recall = _measure_recall(X, costs, n_threads)
     if recall < LEAST_RECALL:  # groups so far apart that float32 cannot resolve their inside
         return _search_sklearn(X.astype(np.float64), k, metric, n_threads)
@@ -87,7 +98,7 @@ def from_squared(squared: Array, metric: str) -> Array:
 
 
 @contextmanager
-def _faiss_threads(n_threads):
+def _faiss_threads(n_threads: int) -> Iterator[Any]:
     import faiss  # imported here: it takes longer to load than the rest of the package
 
     before = faiss.omp_get_max_threads()
@@ -98,13 +109,13 @@ def _faiss_threads(n_threads):
         faiss.omp_set_num_threads(before)
 
 
-def _frame(X):
+def _frame(X: Array) -> tuple[Array, float]:
     """Centre and half-width of X, with which float32 loses nothing to an offset or to extreme units."""
     centre = X.mean(axis=0, dtype=np.float64)
     return centre, max(float(np.max(X.max(axis=0) - centre)), float(np.max(centre - X.min(axis=0)))) or 1.0
 
 
-def _centred(X, centre, scale):
+def _centred(X: Array, centre: Array, scale: float) -> Array:
     """X in that frame, as float32."""
     points = np.empty(X.shape, dtype=np.float32)
     for start in range(0, X.shape[0], ROWS_AT_ONCE):
@@ -113,20 +124,20 @@ def _centred(X, centre, scale):
     return points
 
 
-def _exact_index(faiss, points):
+def _exact_index(faiss: Any, points: Array) -> Any:
     index = faiss.IndexFlatL2(points.shape[1])
     index.add(points)
     return index
 
 
-def _search_exact(faiss, points, k, queries=None):
+def _search_exact(faiss: Any, points: Array, k: int, queries: Array | None = None) -> Array:
     return _exact_index(faiss, points).search(points if queries is None else queries, k + 1)[1]
 
 
-def _inverted_index(faiss, points, k):
+def _inverted_index(faiss: Any, points: Array, k: int) -> Any:
     """Inverted file with the smallest number of probes, growing, whose recall on a sample reaches the goal."""
     n, p = points.shape
-    n_lists = int(2 * np.sqrt(n))
+    n_lists = max(1, min(int(2 * np.sqrt(n)), n // POINTS_PER_LIST))
     quantizer = faiss.IndexFlatL2(p)
     index = faiss.IndexIVFFlat(quantizer, p, n_lists, faiss.METRIC_L2)
     index.cp.niter = CENTROID_ITERATIONS
@@ -145,7 +156,7 @@ def _inverted_index(faiss, points, k):
     return index
 
 
-def _search_inverted(faiss, points, k):
+def _search_inverted(faiss: Any, points: Array, k: int) -> Array:
     found = _inverted_index(faiss, points, k).search(points, k + 1)[1]
     short = np.flatnonzero((found < 0).any(axis=1))  # the probed lists held fewer than k points
     if short.size:
@@ -153,16 +164,36 @@ def _search_inverted(faiss, points, k):
     return found
 
 
-def _measure_recall(X, costs, n_threads):
+def _sort_by_cost(start: int, stop: int, X: Array, indices: Array, costs: Array) -> None:
+    """Compute the costs of these rows' neighbours; sort both by cost, then by index."""
+    near, squared = np.sort(indices[start:stop], axis=1), costs[start:stop]
+    squared_distances_to(X, X, np.arange(start, stop), near, squared)
+    order = np.argsort(squared, axis=1, kind="stable")
+    indices[start:stop] = np.take_along_axis(near, order, axis=1)
+    squared[:] = np.take_along_axis(squared, order, axis=1)
+
+
+def _count_true(start: int, stop: int, X: Array, sample: Array, costs: Array, out: Array) -> None:
+    """How many of the costs of these sampled points are among their k smallest."""
+    everyone = np.arange(X.shape[0])[None]
+    k = costs.shape[1]
+    squared = np.empty(everyone.shape, dtype=X.dtype)
+    for s in range(start, stop):
+        squared_distances_to(X, X, sample[s : s + 1], everyone, squared)
+        squared[0, sample[s]] = np.inf
+        out[s] = np.sum(costs[s] <= np.partition(squared[0], k - 1)[k - 1])
+
+
+def _measure_recall(X: Array, costs: Array, n_threads: int) -> float:
     """Share of the true nearest neighbours among those found, on a sample; ties count as true."""
     n, k = costs.shape
     sample = np.linspace(0, n - 1, min(n, MEASURED_SAMPLE)).astype(np.int64)
-    kth = np.empty(sample.size, dtype=X.dtype)
-    run_rows(kth_squared_distance, sample.size, sample.size * n, n_threads, X, sample, k, kth)
-    return float(np.mean(costs[sample] <= kth[:, None]))
+    true = np.empty(sample.size)
+    run_rows(_count_true, sample.size, sample.size * n, n_threads, X, sample, costs[sample], true)
+    return float(true.mean() / k)
 
 
-def _without_self(found):
+def _without_self(found: Array) -> Array:
     """Drop every point from its own list or, where duplicates have crowded it out, the last entry."""
     n, k1 = found.shape
     own = found == np.arange(n)[:, None]
@@ -170,7 +201,7 @@ def _without_self(found):
     return np.ascontiguousarray(found[~own].reshape(n, k1 - 1))
 
 
-def _search_sklearn(X, k, metric, n_threads):
+def _search_sklearn(X: Any, k: int, metric: str, n_threads: int) -> Neighbors:
     squared = metric == "sqeuclidean"
     search = NearestNeighbors(n_neighbors=k, metric="euclidean" if squared else metric, n_jobs=n_threads)
     costs, indices = search.fit(X).kneighbors()

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
-from sklearn.neighbors import VALID_METRICS
+from sklearn.neighbors import VALID_METRICS, VALID_METRICS_SPARSE
 
-from .costs import DenseCost, GraphCost, symmetrize_in_place
+from .costs import ROWS_AT_ONCE, Array, DenseCost, GraphCost, symmetrize_in_place
 from .kernels.distances import dense_squared_distances
 from .kernels.threads import run_rows
 from .memory import require
 from .neighbors import DIRECT, Neighbors, find_neighbors, from_squared, unit_rows
-from .validation import check_cost_matrix, check_count, check_points, check_range
+from .validation import check_cost_matrix, check_count, check_perplexity, check_points, check_range
 
 NEIGHBORS_PER_PERPLEXITY = 3
+BYTES_PER_EDGE = 100  # of a neighbour graph, made symmetric and turned into an affinity, at its peak
+SPARSE_REMEDY = "set n_neighbors='auto' for a sparse affinity, whose memory grows with n only"
+GRAPH_REMEDY = "lower n_neighbors or perplexity"
+SPARSE_METRICS = sorted({*VALID_METRICS_SPARSE["brute"], "sqeuclidean"} - {"precomputed"})
 
 
 def build_cost(
@@ -28,25 +33,58 @@ def build_cost(
     graph as `KNeighborsTransformer` writes it, or a pair (indices, distances).
     """
     if metric == "precomputed":
-        if isinstance(X, tuple):
-            return _graph_of_lists(X, n_threads)
-        if sparse.issparse(X):
-            return _graph_of_matrix(X, n_threads)
+        if isinstance(X, tuple) or sparse.issparse(X):
+            graph = _graph_of_lists(X, n_threads) if isinstance(X, tuple) else _graph_of_matrix(X, n_threads)
+            k = count_neighbors(n_neighbors, graph.n_points, perplexity)
+            return graph if k is None else _nearest_of_graph(graph, k, exactly=n_neighbors != "auto")
         cost = DenseCost(check_cost_matrix(X), n_threads)
         k = count_neighbors(n_neighbors, cost.n_points, perplexity)
-        return cost if k is None else _nearest_of_matrix(cost, k)
+        if k is None:
+            n = cost.n_points
+            require(cost.matrix.nbytes, f"the affinity of a full {n} x {n} cost matrix", SPARSE_REMEDY)
+            return cost
+        return _nearest_of_matrix(cost, k)
     check_metric(metric)
     if isinstance(X, tuple):
         raise ValueError(f"X is a tuple, (indices, distances) needs metric='precomputed'; got metric={metric!r}.")
-    X = check_points(X)
-    k = count_neighbors(n_neighbors, X.shape[0], perplexity)
+    X, metric = whitened(check_points(X), metric)
+    n = X.shape[0]
+    k = count_neighbors(n_neighbors, n, perplexity)
     if k is None:
         cost = DenseCost(_dense(X, metric, n_threads), n_threads)
         check_range(cost.matrix, X)
         return cost
+    require(BYTES_PER_EDGE * n * k, f"a graph of {k} neighbours of {n} points and its affinity", GRAPH_REMEDY)
     graph = find_neighbors(X, k, metric, n_threads).graph(n_threads)
     check_range(graph.values, X)
     return graph
+
+
+def whitened(X: Any, metric: str) -> tuple[Any, str]:
+    """X and metric as they are or, for metrics with scales of their own, points whose Euclidean distance it is.
+
+    The scales are those of X as a whole, whatever part of it neighbours are searched in.
+    """
+    if sparse.issparse(X) and metric not in SPARSE_METRICS:
+        raise ValueError(
+            f"metric={metric!r} does not take a sparse X, only {', '.join(SPARSE_METRICS)} do; use X.toarray()."
+        )
+    if metric not in ("seuclidean", "mahalanobis"):
+        return X, metric
+    constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
+    if constant.size:
+        raise ValueError(f"column {constant[0]} of X is constant, where metric={metric!r} is undefined; drop it.")
+    points = (X - X.mean(axis=0, dtype=float)) / X.std(axis=0, dtype=float, ddof=1)
+    if metric == "mahalanobis":
+        covariance = np.atleast_2d(np.cov(points, rowvar=False))
+        rank = np.linalg.matrix_rank(covariance, hermitian=True)
+        if rank < X.shape[1]:
+            raise ValueError(
+                f"metric='mahalanobis' needs a covariance of full rank, that of X has rank {rank} in {X.shape[1]} "
+                "dimensions; reduce X by PCA."
+            )
+        points = np.linalg.solve(np.linalg.cholesky(covariance), points.T).T
+    return points.astype(X.dtype, order="C"), "euclidean"
 
 
 def count_neighbors(n_neighbors: int | str | None, n: int, perplexity: float) -> int | None:
@@ -56,7 +94,7 @@ def count_neighbors(n_neighbors: int | str | None, n: int, perplexity: float) ->
     if isinstance(n_neighbors, str):
         if n_neighbors != "auto":
             raise ValueError(f"n_neighbors must be None, 'auto' or a whole number, got {n_neighbors!r}.")
-        return min(n - 1, int(np.ceil(NEIGHBORS_PER_PERPLEXITY * perplexity)))
+        return min(n - 1, int(np.ceil(NEIGHBORS_PER_PERPLEXITY * check_perplexity(perplexity))))
     return min(n - 1, check_count(n_neighbors, "n_neighbors"))
 
 
@@ -66,10 +104,9 @@ def check_metric(metric: Any) -> None:
         raise ValueError(f"metric must be one of {', '.join(known)}; got {metric!r}.")
 
 
-def _dense(X, metric, n_threads):
+def _dense(X: Any, metric: str, n_threads: int) -> Array:
     n = X.shape[0]
-    remedy = "set n_neighbors='auto' for a sparse affinity, whose memory grows with n only"
-    require(2.0 * n * n * X.dtype.itemsize, f"a full {n} x {n} cost matrix and its affinity", remedy)
+    require(2.0 * n * n * X.dtype.itemsize, f"a full {n} x {n} cost matrix and its affinity", SPARSE_REMEDY)
     if metric in DIRECT and not sparse.issparse(X):
         out = np.empty((n, n), dtype=X.dtype)
         points = np.ascontiguousarray(unit_rows(X) if metric == "cosine" else X)
@@ -85,17 +122,52 @@ def _dense(X, metric, n_threads):
     return out
 
 
-def _nearest_of_matrix(cost, k):
-    matrix = cost.matrix.copy()
-    np.fill_diagonal(matrix, np.inf)
-    indices = np.argsort(matrix, axis=1, kind="stable")[:, :k]
-    return Neighbors(indices, np.take_along_axis(matrix, indices, 1), 1.0).graph(cost.n_threads)
+def _nearest_of_matrix(cost: DenseCost, k: int) -> GraphCost:
+    n = cost.n_points
+    require(BYTES_PER_EDGE * n * k, f"the affinity of {k} neighbours of {n} points", GRAPH_REMEDY)
+    indices, values = np.empty((n, k), dtype=np.intp), np.empty((n, k), dtype=cost.matrix.dtype)
+    for start in range(0, n, ROWS_AT_ONCE):
+        block = slice(start, start + ROWS_AT_ONCE)
+        rows = cost.matrix[block].copy()
+        np.fill_diagonal(rows[:, start:], np.inf)
+        indices[block] = np.argsort(rows, axis=1, kind="stable")[:, :k]
+        values[block] = np.take_along_axis(rows, indices[block], axis=1)
+    return Neighbors(indices, values, 1.0).graph(cost.n_threads)
 
 
-def _graph_of_lists(X, n_threads):
+def _nearest_of_graph(graph: GraphCost, k: int, *, exactly: bool) -> GraphCost:
+    """The k nearest neighbours of each row; fewer are an error, as in scikit-learn, where k was asked for `exactly`."""
+    degrees = graph.degrees
+    if exactly and (fewest := int(degrees.min())) < k:
+        raise ValueError(
+            f"n_neighbors={k}, but row {degrees.argmin()} of the precomputed graph has {fewest} neighbours; lower "
+            "n_neighbors, or pass None to use every edge."
+        )
+    row = np.repeat(np.arange(graph.n_points), degrees)
+    by_cost = np.lexsort((graph.values, row))
+    rank = np.arange(graph.n_pairs) - graph.indptr[row]
+    kept = np.sort(by_cost[rank < k])
+    indptr = np.concatenate([[0], np.cumsum(np.minimum(degrees, k))])
+    return replace(graph, indptr=indptr, indices=graph.indices[kept], values=graph.values[kept])
+
+
+def _array_of(values: Any, what: str) -> Array:
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise ValueError(f"the precomputed {what} have rows of different lengths; pad them or pass a graph.") from None
+
+
+def _as_costs(values: Array) -> Array:
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"precomputed distances must be real numbers, got {values.dtype}; convert them to float.")
+    return values.astype(np.float32 if np.can_cast(values.dtype, np.float32) else np.float64, copy=False)
+
+
+def _graph_of_lists(X: tuple[Any, ...], n_threads: int) -> GraphCost:
     if len(X) != 2:
         raise ValueError(f"a precomputed tuple must be (indices, distances), got {len(X)} items.")
-    indices, distances = np.asarray(X[0]), np.asarray(X[1])
+    indices, distances = _array_of(X[0], "indices"), _array_of(X[1], "distances")
     if indices.ndim != 2 or indices.shape != distances.shape:
         raise ValueError(
             "a precomputed pair (indices, distances) needs two arrays of one shape (n, k), "
@@ -109,19 +181,17 @@ def _graph_of_lists(X, n_threads):
             f"precomputed neighbour indices must lie in 0 ... {n - 1}, got {indices.min()} to {indices.max()}."
         )
     indptr = k * np.arange(n + 1)
-    distances = np.asarray(distances, dtype=np.result_type(distances, np.float32))
-    return _graph(indptr, indices.ravel(), distances.ravel(), n_threads)
+    return _graph(indptr, indices.ravel(), _as_costs(distances).ravel(), n_threads)
 
 
-def _graph_of_matrix(X, n_threads):
+def _graph_of_matrix(X: Any, n_threads: int) -> GraphCost:
     if X.shape[0] != X.shape[1]:
         raise ValueError(f"a precomputed neighbour graph must be square, X has shape {X.shape}.")
     X = sparse.csr_matrix(X)
-    values = np.asarray(X.data, dtype=np.result_type(X.data, np.float32))
-    return _graph(X.indptr, X.indices, values, n_threads)
+    return _graph(X.indptr, X.indices, _as_costs(X.data), n_threads)
 
 
-def _graph(indptr, indices, values, n_threads):
+def _graph(indptr: Array, indices: Array, values: Array, n_threads: int) -> GraphCost:
     """A neighbour graph from compressed rows, checked, without its diagonal."""
     n = indptr.size - 1
     if n < 2:
@@ -131,6 +201,8 @@ def _graph(indptr, indices, values, n_threads):
             f"the precomputed graph has a distance of {values[~good][0]}: NaN, infinite and negative ones "
             "mean nothing; drop these edges."
         )
+    n_edges = values.size
+    require(BYTES_PER_EDGE * n_edges, f"the affinity of a graph of {n_edges} edges", "pass a graph with fewer")
     row = np.repeat(np.arange(n), np.diff(indptr))
     other = row != indices
     degrees = np.bincount(row[other], minlength=n)
@@ -148,5 +220,5 @@ def _graph(indptr, indices, values, n_threads):
     return GraphCost(indptr, indices[first], values[first], n_threads)
 
 
-def _few(rows):
+def _few(rows: Array) -> str:
     return ", ".join(map(str, rows[:5])) + (", ..." if rows.size > 5 else "")

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from .costs import Array
-from .kernels.distances import query_squared_distances
+from .kernels.distances import squared_distances_to
 from .kernels.threads import run_rows
 from .neighbors import DIRECT, Index, from_squared, unit_rows
 
@@ -45,7 +45,7 @@ class Reference:
         found = self._index.search(new, min(k + SPARE, len(own)), n_threads)
         squared = np.empty(found.shape)
         arrays = (np.ascontiguousarray(own), np.ascontiguousarray(new), found, squared)
-        run_rows(query_squared_distances, len(new), found.size, n_threads, *arrays)
+        run_rows(_squared_distances, len(new), found.size, n_threads, *arrays)
         indices, squared = _sorted(found, squared)
         return indices[:, :k], from_squared(np.ascontiguousarray(squared[:, :k]), self.metric)
 
@@ -57,6 +57,10 @@ class Reference:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_index": None}  # made again when needed
+
+
+def _squared_distances(start, stop, own, new, found, out):
+    squared_distances_to(own, new, np.arange(start, stop), found[start:stop], out[start:stop])
 
 
 def _sorted(indices, costs):

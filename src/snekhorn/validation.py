@@ -10,7 +10,7 @@ from sklearn.utils import check_array, column_or_1d
 
 from .alerts import warn
 
-ROWS_AT_ONCE = 4096
+ROWS_AT_ONCE = 256
 
 
 def check_points(X: Any, *, name: str = "X") -> Any:
@@ -69,7 +69,15 @@ def check_cost_matrix(C: Any) -> NDArray[np.floating[Any]]:
                 f"the precomputed cost matrix X is not symmetric (largest difference {worst:.3g}); "
                 "use (X + X.T) / 2 if that is what you mean."
             )
-    return C if exact else (C + C.T) / 2
+    return C if exact else _mean_with_transpose(C)
+
+
+def _mean_with_transpose(C: NDArray[Any]) -> NDArray[Any]:
+    out = np.empty_like(C)
+    for start in range(0, C.shape[0], ROWS_AT_ONCE):
+        block = slice(start, start + ROWS_AT_ONCE)
+        out[block] = (C[block] + C[:, block].T) / 2
+    return out
 
 
 def check_range(values: NDArray[Any], X: Any, *, name: str = "X") -> None:
@@ -120,13 +128,16 @@ def clamp_perplexity(perplexity: float, n_entries: int) -> float:
     A row of n entries has perplexity n only if it is uniform, which tells nothing of the data; one less
     is the largest value that leaves a choice (half way to 1 where that would be 1).
     """
-    if perplexity < n_entries:
-        return perplexity
     largest = max(n_entries - 1.0, (n_entries + 1.0) / 2.0)
-    warn(
-        f"perplexity={perplexity:g} is not below the {n_entries} entries that a row can have here; "
-        f"using {largest:g}, the largest sensible value. Pass a smaller perplexity to choose it yourself."
-    )
+    if perplexity <= largest:
+        return perplexity
+    if n_entries == 1:
+        warn("every row has a single entry here, which is 1 whatever the perplexity; allow self_loops or add points.")
+    else:
+        warn(
+            f"perplexity={perplexity:g} is too much for rows of {n_entries} entries; using {largest:g}, the largest "
+            "sensible value. Pass a smaller perplexity to choose it yourself."
+        )
     return largest
 
 

@@ -121,6 +121,11 @@ INDICES, DISTANCES = np.array([[1, 2], [0, 2], [0, 1]]), np.array([[1.0, 2.0], [
         pytest.param((_changed(INDICES, (0, 0), -1), DISTANCES), ["indices", "-1", "0 ... 2"], id="no index"),
         pytest.param((INDICES + 0.5, DISTANCES), ["indices", "whole"], id="indices not whole"),
         pytest.param((INDICES, _changed(DISTANCES, (0, 0), np.nan)), [" nan", "drop"], id="nan"),
+        pytest.param((INDICES, DISTANCES.astype(str)), ["real numbers", "<U", "float"], id="text"),
+        pytest.param((INDICES, DISTANCES.astype(complex)), ["real numbers", "complex"], id="complex"),
+        pytest.param(([[1, 2], [0]], [[1.0, 2.0], [1.0]]), ["indices", "different lengths"], id="ragged"),
+        pytest.param((INDICES, [[1.0, 2.0], [1.0], [2.0]]), ["distances", "different lengths"], id="ragged distances"),
+        pytest.param(([], []), ["(n, k)", "(0,)"], id="empty lists"),
         pytest.param((INDICES, -DISTANCES), ["negative", "-", "drop"], id="negative"),
     ],
 )
@@ -199,5 +204,56 @@ def test_a_full_matrix_beyond_the_memory_names_the_way_out(kind, monkeypatch):
 
 
 def test_a_neighbour_graph_needs_no_full_matrix(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(500, 3))
+    monkeypatch.setattr(memory, "available_bytes", lambda: X.shape[0] ** 2 * 8)
+    assert SymmetricEntropicAffinity(3.0, n_neighbors=9).fit(X).report_.converged
+
+
+GRAPH = sparse.csr_matrix(COSTS)
+
+
+@pytest.mark.parametrize(
+    ("X", "parameters", "parts"),
+    [
+        (POINTS, {"n_neighbors": 5}, "5 neighbours of 12 points .* lower n_neighbors"),
+        (COSTS, {"metric": "precomputed"}, "12 x 12 .* n_neighbors='auto'"),
+        (COSTS, {"metric": "precomputed", "n_neighbors": 5}, "5 neighbours of 12 points .* lower n_neighbors"),
+        (GRAPH, {"metric": "precomputed"}, "132 edges .* fewer"),
+    ],
+    ids=["points", "costs", "nearest of costs", "graph"],
+)
+def test_anything_beyond_the_memory_names_the_way_out(X, parameters, parts, monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
-    assert SymmetricEntropicAffinity(3.0, n_neighbors=9).fit(POINTS).report_.converged
+    with pytest.raises(MemoryError, match=parts):
+        EntropicAffinity(3.0, **parameters).fit(X)
+
+
+@each_affinity
+@pytest.mark.parametrize("n_neighbors", [0, 2.5, "all"])
+def test_n_neighbors_of_a_graph(kind, n_neighbors):
+    _refused(kind(metric="precomputed", n_neighbors=n_neighbors), GRAPH, "n_neighbors", repr(n_neighbors))
+
+
+def test_more_neighbours_than_a_row_of_the_graph_has():
+    graph = _graph([((0, 2), 1.0)])
+    affinity = EntropicAffinity(1.5, metric="precomputed", n_neighbors=2)
+    _refused(affinity, graph, "n_neighbors=2", "row 5", "1 neighbours", "lower n_neighbors")
+
+
+@each_affinity
+@dense_and_sparse
+@pytest.mark.parametrize(
+    ("X", "metric", "parts"),
+    [
+        pytest.param(np.insert(POINTS, 1, 7.0, axis=1), "seuclidean", ["column 1", "constant"], id="no scale"),
+        pytest.param(POINTS[:, [0, 1, 2, 1]], "mahalanobis", ["rank 3 in 4", "PCA"], id="no covariance"),
+        pytest.param(sparse.csr_matrix(POINTS), "canberra", ["'canberra'", "sparse", "toarray"], id="sparse"),
+    ],
+)
+def test_metrics_that_these_points_do_not_have(kind, n_neighbors, X, metric, parts):
+    _refused(kind(metric=metric, n_neighbors=n_neighbors), X, *parts)
+
+
+def test_auto_neighbours_need_a_perplexity_even_where_a_bandwidth_is_given():
+    affinity = GaussianAffinity(1.0, perplexity="foo", n_neighbors="auto")
+    _refused(affinity, POINTS, "perplexity", "'foo'", "above 1")

@@ -20,6 +20,10 @@ def test_is_the_scaled_kernel_of_its_potential(X, bandwidth, self_loops):
     assert affinity.report_.converged
 
 
+def test_a_given_bandwidth_has_no_entropy_to_miss(X):
+    assert np.isnan(DoublyStochasticAffinity(3.0).fit(X).report_.entropy_gap)
+
+
 def test_agrees_with_many_sinkhorn_steps(X):
     bandwidth = 20.0
     C, f = squared_distances(X), np.zeros(len(X))
@@ -35,7 +39,9 @@ def test_agrees_with_many_sinkhorn_steps(X):
 def test_bandwidth_has_the_average_perplexity_asked(X, perplexity, self_loops, n_neighbors):
     affinity = DoublyStochasticAffinity(perplexity=perplexity, self_loops=self_loops, n_neighbors=n_neighbors).fit(X)
     P = affinity.affinity_
-    assert entropies(P).mean() == pytest.approx(np.log(perplexity), abs=1e-7)
+    gap = abs(entropies(P).mean() - np.log(perplexity))
+    assert gap < 1e-7
+    assert affinity.report_.entropy_gap == pytest.approx(gap, abs=1e-10)
     assert row_gap(P) < 1e-8
     np.testing.assert_array_equal(dense(P), dense(P).T)
 
@@ -54,6 +60,18 @@ def test_a_bandwidth_too_small_for_rows_without_self_loops_is_reported(X, bandwi
     said = fit_whatever_it_says(affinity, X)
     assert said == ([] if affinity.report_.converged else [ConvergenceWarning])
     assert np.isfinite(affinity.affinity_).all()
+
+
+@pytest.mark.parametrize("bandwidth", [1e-4, 1e-2])
+def test_a_small_bandwidth_without_self_loops_is_reached_in_leaps(X, bandwidth):
+    affinity = DoublyStochasticAffinity(bandwidth, self_loops=False).fit(X)
+    assert affinity.report_.converged
+    assert row_gap(affinity.affinity_) < 1e-8
+
+
+def test_verbose_shows_progress(X, capsys):
+    DoublyStochasticAffinity(3.0, verbose=True).fit(X)
+    assert "gap=" in capsys.readouterr().err
 
 
 def test_dual_increases(X):

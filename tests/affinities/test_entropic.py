@@ -24,6 +24,25 @@ def test_is_the_kernel_of_its_bandwidths(X):
     np.testing.assert_allclose(affinity.affinity_, K / K.sum(axis=1, keepdims=True), rtol=1e-9, atol=1e-300)
 
 
+@pytest.mark.parametrize("self_loops", [True, False])
+def test_is_the_exponential_of_its_duals(X, self_loops):
+    affinity = EntropicAffinity(8.0, self_loops=self_loops).fit(X)
+    lam, eps = affinity.marginal_dual_[:, None], affinity.entropy_dual_[:, None]
+    want = np.exp((lam - squared_distances(X)) / eps)
+    if not self_loops:
+        np.fill_diagonal(want, 0.0)
+    np.testing.assert_allclose(affinity.affinity_, want, rtol=1e-9, atol=1e-300)
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 30])
+@pytest.mark.parametrize("distance", [1e5, 1e9, 1e12])
+def test_a_far_outlier_without_self_loops_keeps_its_digits(X, distance, n_neighbors):
+    far = np.concatenate([X, np.full((1, X.shape[1]), distance)])
+    affinity = EntropicAffinity(8.0, self_loops=False, n_neighbors=n_neighbors).fit(far)
+    assert row_gap(affinity.affinity_) < 1e-12
+    assert affinity.report_.marginal_gap == pytest.approx(row_gap(affinity.affinity_), abs=1e-15)
+
+
 @pytest.mark.parametrize("n_neighbors", [None, 25])
 def test_symmetrised_is_the_mean_with_the_transpose(X, n_neighbors):
     plain = dense(EntropicAffinity(8.0, n_neighbors=n_neighbors).fit_transform(X))

@@ -3,7 +3,7 @@ import pytest
 
 from snekhorn.affinities import GaussianAffinity
 
-from ..helpers import dense, entropies, squared_distances
+from ..helpers import dense, entropies, row_gap, squared_distances
 
 
 def _kernel(X, bandwidth, *, self_loops):
@@ -20,6 +20,12 @@ def test_is_the_kernel_normalised_by_row(X, bandwidth, self_loops):
     np.testing.assert_allclose(P, _kernel(X, bandwidth, self_loops=self_loops), rtol=1e-11, atol=1e-300)
 
 
+def test_a_given_bandwidth_has_no_entropy_to_miss(X):
+    report = GaussianAffinity(3.0).fit(X).report_
+    assert np.isnan(report.entropy_gap)
+    assert "entropy gap" not in str(report)
+
+
 def test_symmetrised_is_the_mean_with_the_transpose(X):
     P = GaussianAffinity(3.0, symmetrize=True).fit_transform(X)
     K = _kernel(X, 3.0, self_loops=True)
@@ -32,7 +38,10 @@ def test_symmetrised_is_the_mean_with_the_transpose(X):
 @pytest.mark.parametrize("perplexity", [2.0, 15.0])
 def test_bandwidth_has_the_average_perplexity_asked(X, perplexity, self_loops, n_neighbors):
     affinity = GaussianAffinity(perplexity=perplexity, self_loops=self_loops, n_neighbors=n_neighbors).fit(X)
-    assert entropies(affinity.affinity_).mean() == pytest.approx(np.log(perplexity), abs=1e-9)
+    gap = abs(entropies(affinity.affinity_).mean() - np.log(perplexity))
+    assert gap < 1e-9
+    assert affinity.report_.entropy_gap == pytest.approx(gap, abs=1e-12)
+    assert affinity.report_.marginal_gap == pytest.approx(row_gap(affinity.affinity_), abs=1e-15)
     again = GaussianAffinity(affinity.bandwidth_, self_loops=self_loops, n_neighbors=n_neighbors).fit_transform(X)
     np.testing.assert_array_equal(dense(again), dense(affinity.affinity_))
 

@@ -218,16 +218,21 @@ points = hnp.arrays(
 )
 
 
+def _perplexity(share, n_entries):
+    """A share of the way from 1.1 to the largest perplexity that is not clamped."""
+    return 1.1 + share * (max(n_entries - 1.0, (n_entries + 1.0) / 2.0) - 1.1) * (1.0 - 1e-12)
+
+
 @given(points, st.floats(0.0, 1.0))
 def test_any_points_any_perplexity(X, share):
-    perplexity = 1.1 + share * (len(X) - 1.6)
+    perplexity = _perplexity(share, len(X))
     _assert_solved(SymmetricEntropicAffinity(perplexity).fit(X), perplexity)
 
 
 @settings(max_examples=15)
 @given(points, st.floats(0.0, 1.0))
 def test_any_points_any_perplexity_without_self_loops_end_and_say_how(X, share):
-    perplexity = 1.1 + share * (len(X) - 2.2)
+    perplexity = _perplexity(share, len(X) - 1)
     affinity = SymmetricEntropicAffinity(perplexity, self_loops=False)
     said = fit_whatever_it_says(affinity, X)
     assert np.isfinite(affinity.affinity_).all()
@@ -236,7 +241,7 @@ def test_any_points_any_perplexity_without_self_loops_end_and_say_how(X, share):
 
 @given(points, st.floats(0.0, 1.0), st.booleans())
 def test_any_points_have_an_entropic_affinity(X, share, self_loops):
-    perplexity = 1.1 + share * (len(X) - 2.2)
+    perplexity = _perplexity(share, len(X) - 1 + self_loops)
     affinity = EntropicAffinity(perplexity, self_loops=self_loops).fit(X)
     assert row_gap(affinity.affinity_) < 1e-9
     above = entropies(affinity.affinity_) - np.log(perplexity)

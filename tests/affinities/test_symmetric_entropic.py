@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from snekhorn import validation
 from snekhorn.affinities import EntropicAffinity, SymmetricEntropicAffinity
 
 from ..helpers import clusters, dense, entropies, fit_whatever_it_says, jittered_circle, row_gap, squared_distances
@@ -146,6 +147,28 @@ def test_the_gaps_of_the_report_are_those_of_the_matrix():
 def test_starts_from_the_entropic_affinity_and_needs_far_fewer_passes_than_dual_ascent(many):
     report = SymmetricEntropicAffinity(30.0).fit(many).report_
     assert report.n_iter < report.n_passes <= 60
+
+
+@pytest.mark.parametrize("perplexity", [59.5, 59.99, 60.5])
+def test_perplexities_of_nearly_uniform_rows_are_clamped(X, perplexity):
+    with pytest.warns(UserWarning, match="60 entries; using 59"):
+        affinity = SymmetricEntropicAffinity(perplexity).fit(X)
+    assert affinity.report_.converged
+    assert np.median(np.exp(entropies(affinity.affinity_))) == pytest.approx(59.0, rel=1e-6)
+
+
+def test_two_points_without_self_loops_have_one_affinity():
+    with pytest.warns(UserWarning, match="single entry"):
+        P = SymmetricEntropicAffinity(self_loops=False).fit_transform([[0.0], [1.0]])
+    np.testing.assert_allclose(P, [[0.0, 1.0], [1.0, 0.0]], atol=1e-8)
+
+
+def test_points_are_checked_once(X, monkeypatch):
+    calls = []
+    check = validation.check_array
+    monkeypatch.setattr(validation, "check_array", lambda X, **options: calls.append(X) or check(X, **options))
+    SymmetricEntropicAffinity(5.0, n_neighbors=20).fit(X)
+    assert len(calls) == 1
 
 
 def test_verbose_shows_progress(X, capsys):

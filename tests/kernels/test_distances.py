@@ -3,7 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from snekhorn.kernels.distances import dense_squared_distances, neighbor_squared_distances
+from snekhorn.kernels.distances import dense_squared_distances, squared_distances_to
 
 from ..helpers import squared_distances
 
@@ -43,13 +43,11 @@ def test_duplicates_are_at_distance_zero_whatever_the_offset(rng):
     np.testing.assert_allclose(out, squared_distances(X - 1e8), rtol=1e-12)
 
 
-def test_neighbors_are_sorted_by_distance_then_index(rng):
-    X = rng.normal(size=(20, 3))
-    X[10:] = X[:10]  # ties
-    indices = np.stack([rng.permutation(np.delete(np.arange(20), i))[:12] for i in range(20)])
-    found, costs = indices.copy(), np.empty(indices.shape)
-    neighbor_squared_distances(0, 20, X, found, costs)
-    C = np.take_along_axis(squared_distances(X), indices, axis=1)
-    order = np.lexsort((indices, C), axis=1)
-    np.testing.assert_array_equal(found, np.take_along_axis(indices, order, axis=1))
-    np.testing.assert_allclose(costs, np.take_along_axis(C, order, axis=1), rtol=1e-14)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_distances_to_chosen_points(dtype, rng):
+    X = rng.normal(size=(20, 3)).astype(dtype)
+    points, others = rng.integers(0, 20, size=6), rng.integers(0, 20, size=(6, 4))
+    found = np.empty(others.shape, dtype=dtype)
+    squared_distances_to(X, points, others, found)
+    want = squared_distances(X)[points[:, None], others]
+    np.testing.assert_allclose(found, want, rtol=1e-14 if dtype == np.float64 else 1e-6)

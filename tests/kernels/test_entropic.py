@@ -4,7 +4,7 @@ from scipy.optimize import brentq
 from scipy.special import entr, logsumexp
 
 from snekhorn.costs import DenseCost
-from snekhorn.kernels.entropic import BANDWIDTH, ENTROPY, LOG_NORMALIZER
+from snekhorn.kernels.entropic import BANDWIDTH, ENTROPY, LOG_NORMALIZER, NEAREST
 
 from ..helpers import cost_and_mask
 
@@ -43,9 +43,10 @@ def test_a_given_bandwidth_is_kept(form, self_loops, bandwidth):
     found = cost.rows(self_loops=self_loops, bandwidth=bandwidth)
     rows = _rows_of(C, mask, self_loops=self_loops)
     np.testing.assert_allclose(found[:, BANDWIDTH], bandwidth, rtol=1e-15)
-    np.testing.assert_allclose(
-        found[:, LOG_NORMALIZER], [logsumexp(-c / bandwidth) for c in rows], rtol=1e-12, atol=1e-15
-    )
+    nearest = np.array([c.min() for c in rows])
+    np.testing.assert_array_equal(found[:, NEAREST], nearest)
+    want = [logsumexp(-(c - c.min()) / bandwidth) for c in rows]
+    np.testing.assert_allclose(found[:, LOG_NORMALIZER], want, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(found[:, ENTROPY], [_entropy(c, bandwidth) for c in rows], rtol=1e-10, atol=1e-13)
 
 

@@ -1,7 +1,9 @@
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from snekhorn.kernels import threads
 from snekhorn.kernels.threads import MIN_PAIRS_FOR_THREADS, count_threads, run_rows
 
 
@@ -25,6 +27,20 @@ def test_an_error_on_a_thread_reaches_the_caller():
 
     with pytest.raises(ArithmeticError, match="rows"):
         run_rows(kernel, 10, MIN_PAIRS_FOR_THREADS, 2)
+
+
+def test_callers_at_once_share_one_pool(monkeypatch):
+    both_here = threading.Barrier(2)
+
+    def slow_pool(*args, **kwargs):
+        both_here.wait(timeout=60)  # both callers are past the check before either has made its pool
+        return object()
+
+    monkeypatch.setattr(threads, "_pools", {})
+    monkeypatch.setattr(threads, "ThreadPoolExecutor", slow_pool)
+    with ThreadPoolExecutor(2) as callers:
+        first, second = callers.map(threads._pool, [3, 3])
+    assert first is second
 
 
 def test_none_and_minus_one_are_all_cores():

@@ -30,16 +30,18 @@ class Affinity(BaseEstimator, ABC):
         Cost between points: any metric that scikit-learn knows, or "precomputed". The costs enter as they
         are: "sqeuclidean" gives Gaussian kernels, "euclidean" exponential ones. With "precomputed", X is a
         full cost matrix, a sparse neighbour graph as `sklearn.neighbors.KNeighborsTransformer` writes it,
-        or a pair (indices, distances).
+        or a pair (indices, distances). "seuclidean" and "mahalanobis" take their scales from X.
     n_neighbors : int, "auto" or None, default=None
         None computes the full matrix. A number restricts the affinity to that many nearest neighbours and
-        makes it sparse; "auto" takes three times the perplexity.
+        makes it sparse; "auto" takes three times the perplexity. Of a precomputed graph, None keeps every
+        edge, "auto" at most that many of each row, and a number that many: fewer are an error.
     self_loops : bool, default=True
         Whether the diagonal is part of the affinity, as in the paper.
     n_jobs : int or None, default=None
         Number of threads; None and -1 use all cores. The result does not depend on it.
     verbose : bool, default=False
-        Show progress.
+        Show the progress of an iterative solver; the affinities computed in closed form or row by row have
+        none to show.
 
     Attributes
     ----------
@@ -81,7 +83,7 @@ class Affinity(BaseEstimator, ABC):
             n_threads=n_threads,
         )
         self.n_features_in_ = np.shape(X[0])[1] if isinstance(X, tuple) else np.shape(X)[1]
-        self.affinity_, self.report_ = self._compute(cost, X)
+        self.affinity_, self.report_ = self._compute(cost)
         if not np.isfinite(self.affinity_.sum()):
             raise FloatingPointError(f"{type(self).__name__} overflowed; check X for extreme values.")
         if isinstance(cost, GraphCost):
@@ -97,7 +99,7 @@ class Affinity(BaseEstimator, ABC):
         """Raise for values that no data can make right, before any work."""
 
     @abstractmethod
-    def _compute(self, cost: DenseCost | GraphCost, X: Any) -> tuple[Matrix, SolveReport]:
+    def _compute(self, cost: DenseCost | GraphCost) -> tuple[Matrix, SolveReport]:
         """The affinity of the costs and its report."""
 
     def _warn(self) -> None:
@@ -120,8 +122,13 @@ class Affinity(BaseEstimator, ABC):
 
 def closed_form_report(**extra: Any) -> SolveReport:
     """Report of an affinity that no iteration is needed for."""
-    defaults: dict[str, Any] = {"n_iter": 0, "n_passes": 1, "marginal_gap": 0.0, "entropy_gap": 0.0}
+    defaults: dict[str, Any] = {"n_iter": 0, "n_passes": 1, "marginal_gap": np.nan, "entropy_gap": np.nan}
     return SolveReport(converged=True, reason=Reason.CLOSED_FORM.value, **{**defaults, **extra})
+
+
+def marginal_gap(P: Matrix) -> float:
+    """Largest distance of a row sum from 1."""
+    return float(np.max(np.abs(P.sum(axis=1, dtype=float) - 1.0)))
 
 
 def symmetrize(P: Matrix) -> Matrix:

@@ -10,12 +10,9 @@ is symmetric and doubly stochastic, so the entropies of its rows can be had all 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..costs import Array, GraphCost
-from ..neighbors import find_neighbors
 
 ROUNDS = 2  # the starved of the first round may crowd a few of themselves
 
@@ -30,14 +27,19 @@ def metropolis_entropies(graph: GraphCost) -> Array:
     return spread - np.where(kept > 1e-12, kept * np.log(np.maximum(kept, 1e-12)), 0.0)
 
 
-def feed_starved(graph: GraphCost, X: Any, metric: str, log_perplexity: float) -> GraphCost:
-    """The graph with edges between the points that starve: each gets its nearest neighbours among them."""
+def feed_starved(graph: GraphCost, log_perplexity: float) -> GraphCost:
+    """The graph with edges between the points that starve: each gets its nearest neighbours among them.
+
+    A precomputed graph knows no more neighbours and stays as it is.
+    """
+    if graph.among is None:
+        return graph
     k = int(np.median(graph.degrees))
     for _ in range(ROUNDS):
         starved = np.flatnonzero(metropolis_entropies(graph) < log_perplexity)
         if starved.size < 2:
             break
-        found = find_neighbors(X[starved], min(k, starved.size - 1), metric, graph.n_threads)
+        found = graph.among(starved, min(k, starved.size - 1))
         degrees = np.zeros(graph.n_points, dtype=np.intp)
         degrees[starved] = found.indices.shape[1]
         indptr = np.concatenate([[0], np.cumsum(degrees)])

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..costs import DenseCost, GraphCost
-from ..optim.newton import maximize
+from ..kernels.entropic import NEAREST
+from ..kernels.symmetric import MASS
+from ..optim.newton import Outcome, Point, maximize
+from ..optim.progress import show_progress
 from ..optim.report import Reason, SolveReport
 from ..validation import check_count, check_positive
-from .base import Affinity
-from .dual import SymmetricDual
+from .base import Affinity, Matrix
+from .dual import SMALLEST_MASS, SymmetricDual
 from .gaussian import check_bandwidth, solve_bandwidth
 from .start import balance
 
 SINKHORN_STEPS = 5
+LARGEST_LEAP = 4.0  # by which the bandwidth may fall at once without self-loops
+LOOSE = 1e-1  # gap that is enough on the way
 
 
 class DoublyStochasticAffinity(Affinity):
@@ -34,7 +41,7 @@ class DoublyStochasticAffinity(Affinity):
     tol : float, default=1e-8
         Largest distance of a row sum from 1.
     max_iter : int, default=200
-        Largest number of Newton steps.
+        Largest number of Newton steps at any one bandwidth.
     metric, n_neighbors, self_loops, n_jobs, verbose
         See :class:`snekhorn.affinities.base.Affinity`.
 
@@ -76,20 +83,27 @@ class DoublyStochasticAffinity(Affinity):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_bandwidth(self.bandwidth, self.perplexity)
         check_positive(self.tol, "tol")
         check_count(self.max_iter, "max_iter")
 
-    def _compute(self, cost: DenseCost | GraphCost, X):
+    def _compute(self, cost: DenseCost | GraphCost) -> tuple[Matrix, SolveReport]:
         cost = cost.symmetrized()
-        solver = _Scaling(cost, self.self_loops, self.tol, self.max_iter)
-        if self.bandwidth is None:
-            target = np.log(self._checked_perplexity(self.perplexity, cost))
-            self.bandwidth_ = solve_bandwidth(cost, solver.mean_entropy, target, self_loops=self.self_loops)
-        else:
-            self.bandwidth_ = float(self.bandwidth)
-        outcome = solver.solve(self.bandwidth_)
+        with show_progress("Sinkhorn, newton", verbose=self.verbose) as progress:
+            solver = _Scaling(cost, progress, self_loops=self.self_loops, max_iter=self.max_iter)
+            target = np.nan
+            if self.bandwidth is None:
+                target = np.log(self._checked_perplexity(self.perplexity, cost))
+                self.bandwidth_ = solve_bandwidth(
+                    cost,
+                    lambda nu: mean_entropy(solver.solve(nu, self.tol).point),
+                    target,
+                    self_loops=self.self_loops,
+                )
+            else:
+                self.bandwidth_ = float(self.bandwidth)
+            outcome = solver.solve(self.bandwidth_, self.tol)
         lam, gam = outcome.point.x
         self.potential_ = lam / 2.0  # (lambda_i + lambda_j - 2 C) / 2 nu = (f_i + f_j - C) / nu
         report = SolveReport(
@@ -97,7 +111,7 @@ class DoublyStochasticAffinity(Affinity):
             n_iter=solver.n_iter,
             n_passes=solver.n_passes,
             marginal_gap=outcome.point.marginal_gap,
-            entropy_gap=0.0,
+            entropy_gap=abs(mean_entropy(outcome.point) - target),
             reason=outcome.reason.value,
             dual_values=outcome.values,
         )
@@ -107,27 +121,44 @@ class DoublyStochasticAffinity(Affinity):
 class _Scaling:
     """Solves for f at one bandwidth after the other, each from the solution before."""
 
-    def __init__(self, cost, self_loops, tol, max_iter):
-        self.cost, self.self_loops, self.tol, self.max_iter = cost, self_loops, tol, max_iter
+    def __init__(
+        self, cost: DenseCost | GraphCost, progress: Callable[[int, Point], None], *, self_loops: bool, max_iter: int
+    ) -> None:
+        self.cost, self.progress, self.self_loops, self.max_iter = cost, progress, self_loops, max_iter
         self.n_iter = self.n_passes = 0
         self.lam = np.zeros(cost.n_points)
+        # Rows without self-loops have mass to scale down to about their nearest cost.
+        nearest = cost.rows(self_loops=self_loops, bandwidth=1.0)[:, NEAREST]
+        self.bandwidth = float(nearest.max())
 
-    def solve(self, bandwidth):
+    def solve(self, bandwidth: float, tol: float) -> Outcome:
+        """Without self-loops, where rows lose their mass if the bandwidth falls at once, in several leaps."""
+        reached = True
+        while reached and not self.self_loops and self.bandwidth > LARGEST_LEAP * bandwidth:
+            reached = self._solve(self.bandwidth / LARGEST_LEAP, max(tol, LOOSE)).reason is Reason.CONVERGED
+        return self._solve(bandwidth, tol)
+
+    def _solve(self, bandwidth: float, tol: float) -> Outcome:
         dual = SymmetricDual(self.cost, 0.0, self.self_loops, lower=bandwidth, upper=bandwidth)
         x = np.stack([self.lam, np.full(self.lam.size, bandwidth)])
         if self.self_loops:  # a row then has mass to scale, whatever the bandwidth
             for _ in range(SINKHORN_STEPS):
-                x[0] -= bandwidth * np.log(1.0 - dual.evaluate(x).gradient[0])
+                mass = self.cost.terms(*x, self_loops=True)[:, MASS]
+                x[0] -= bandwidth * np.log(np.maximum(mass, SMALLEST_MASS))
             self.n_passes += SINKHORN_STEPS
         else:
             self.n_passes += balance(self.cost, x)
-        outcome = maximize(dual, x, tol=self.tol, max_iter=self.max_iter)
+        before = self.n_iter
+        outcome = maximize(
+            dual, x, tol=tol, max_iter=self.max_iter, progress=lambda n, point: self.progress(before + n, point)
+        )
         self.n_iter += outcome.n_iter
         self.n_passes += outcome.n_passes
-        self.lam = outcome.point.x[0]
+        self.lam, self.bandwidth = outcome.point.x[0], bandwidth
         return outcome
 
-    def mean_entropy(self, bandwidth):
-        """Average of -sum_j P log P over the rows: the difference of the dual's two gradients."""
-        marginal, entropy = self.solve(bandwidth).point.gradient
-        return float(np.mean(marginal - entropy))
+
+def mean_entropy(point: Point) -> float:
+    """Average of -sum_j P log P over the rows: the difference of the dual's two gradients."""
+    marginal, entropy = point.gradient
+    return float(np.mean(marginal - entropy))

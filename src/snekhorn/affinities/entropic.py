@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..costs import Array, DenseCost, GraphCost
-from ..kernels.entropic import BANDWIDTH, ENTROPY, LOG_NORMALIZER
+from ..kernels.entropic import BANDWIDTH, ENTROPY, LOG_NORMALIZER, NEAREST
 from ..optim.report import Reason, SolveReport
 from ..validation import check_choice, check_perplexity
-from .base import Affinity, symmetrize
+from .base import Affinity, Matrix, marginal_gap, symmetrize
+from .start import entropic_duals
 
 ENTROPY_TOLERANCE = 1e-8
 MOST_ENTRIES = 0.9  # share of its entries that a row of few costs is asked to use
@@ -36,8 +37,10 @@ class EntropicAffinity(Affinity):
     ----------
     affinity_, report_
         See :class:`snekhorn.affinities.base.Affinity`.
-    bandwidths_ : ndarray of shape (n,)
+    bandwidths_, entropy_dual_ : ndarray of shape (n,)
         epsilon, the dual variable of the entropy constraint.
+    marginal_dual_ : ndarray of shape (n,)
+        lambda, that of the row sums: :math:`P_{ij} = \exp((\lambda_i - C_{ij}) / \varepsilon_i)`.
 
     References
     ----------
@@ -63,20 +66,22 @@ class EntropicAffinity(Affinity):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_perplexity(self.perplexity)
         check_choice(self.symmetrize, "symmetrize", (True, False))
 
-    def _compute(self, cost: DenseCost | GraphCost, X):
+    def _compute(self, cost: DenseCost | GraphCost) -> tuple[Matrix, SolveReport]:
         target = np.log(self._checked_perplexity(self.perplexity, cost))
         rows = cost.rows(self_loops=self.self_loops, entropy=target)
-        self.bandwidths_ = rows[:, BANDWIDTH]
-        P = cost.kernel_affinity(1.0 / rows[:, BANDWIDTH], rows[:, LOG_NORMALIZER], self_loops=self.self_loops)
-        report = entropic_report(rows[:, ENTROPY], target)
+        self.marginal_dual_, self.entropy_dual_ = entropic_duals(rows)
+        self.bandwidths_ = self.entropy_dual_
+        inverse, nearest, log_normalizer = 1.0 / self.bandwidths_, rows[:, NEAREST], rows[:, LOG_NORMALIZER]
+        P = cost.kernel_affinity(inverse, nearest, log_normalizer, self_loops=self.self_loops)
+        report = entropic_report(P, rows[:, ENTROPY], target)
         return (symmetrize(P) if self.symmetrize else P), report
 
 
-def entropic_report(entropy, target) -> SolveReport:
+def entropic_report(P: Matrix, entropy: Array, target: float) -> SolveReport:
     """Rows above the target (more equally near points than the perplexity) or below it (too few neighbours)."""
     above = entropy > target + ENTROPY_TOLERANCE
     below = entropy < target - ENTROPY_TOLERANCE
@@ -84,7 +89,7 @@ def entropic_report(entropy, target) -> SolveReport:
         converged=True,
         n_iter=1,
         n_passes=1,
-        marginal_gap=0.0,
+        marginal_gap=marginal_gap(P),
         entropy_gap=float(np.max(np.abs(entropy - target), where=~(above | below), initial=0.0)),
         reason=Reason.CONVERGED.value,
         floor_rows=np.flatnonzero(above),

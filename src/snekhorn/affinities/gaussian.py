@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from ..costs import DenseCost, GraphCost
-from ..kernels.entropic import BANDWIDTH, ENTROPY, LOG_NORMALIZER
+from ..kernels.entropic import BANDWIDTH, ENTROPY, LOG_NORMALIZER, NEAREST
+from ..optim.report import SolveReport
 from ..validation import check_choice, check_perplexity, check_positive
-from .base import Affinity, closed_form_report, symmetrize
+from .base import Affinity, Matrix, closed_form_report, marginal_gap, symmetrize
 
 WIDEST_SEARCH = 60  # e^60 either way: no data is further from the median bandwidth of its rows
 FLAT = 1e-10  # of an entropy or a logarithm: smaller differences are rounding
@@ -58,16 +62,16 @@ class GaussianAffinity(Affinity):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_choice(self.symmetrize, "symmetrize", (True, False))
         check_bandwidth(self.bandwidth, self.perplexity)
 
-    def _compute(self, cost: DenseCost | GraphCost, X):
-        passes = 0
+    def _compute(self, cost: DenseCost | GraphCost) -> tuple[Matrix, SolveReport]:
+        passes, target = 0, np.nan
         if self.bandwidth is None:
             target = np.log(self._checked_perplexity(self.perplexity, cost))
 
-            def mean_entropy(bandwidth):
+            def mean_entropy(bandwidth: float) -> float:
                 nonlocal passes
                 passes += 1
                 return float(cost.rows(self_loops=self.self_loops, bandwidth=bandwidth)[:, ENTROPY].mean())
@@ -77,22 +81,30 @@ class GaussianAffinity(Affinity):
             self.bandwidth_ = float(self.bandwidth)
         rows = cost.rows(self_loops=self.self_loops, bandwidth=self.bandwidth_)
         inverse = np.full(cost.n_points, 1.0 / self.bandwidth_)
-        P = cost.kernel_affinity(inverse, rows[:, LOG_NORMALIZER], self_loops=self.self_loops)
-        return (symmetrize(P) if self.symmetrize else P), closed_form_report(n_iter=passes, n_passes=passes + 1)
+        P = cost.kernel_affinity(inverse, rows[:, NEAREST], rows[:, LOG_NORMALIZER], self_loops=self.self_loops)
+        report = closed_form_report(
+            n_iter=passes,
+            n_passes=passes + 1,
+            marginal_gap=marginal_gap(P),
+            entropy_gap=abs(float(rows[:, ENTROPY].mean()) - target),
+        )
+        return (symmetrize(P) if self.symmetrize else P), report
 
 
-def check_bandwidth(bandwidth, perplexity) -> None:
+def check_bandwidth(bandwidth: Any, perplexity: Any) -> None:
     if bandwidth is None:
         check_perplexity(perplexity)
     else:
         check_positive(bandwidth, "bandwidth")
 
 
-def solve_bandwidth(cost, mean_entropy, target, *, self_loops) -> float:
+def solve_bandwidth(
+    cost: DenseCost | GraphCost, mean_entropy: Callable[[float], float], target: float, *, self_loops: bool
+) -> float:
     """The bandwidth at which `mean_entropy`, an increasing function of it, is the target."""
     start = np.log(np.median(cost.rows(self_loops=self_loops, entropy=target)[:, BANDWIDTH]))
 
-    def gap(log_bandwidth):
+    def gap(log_bandwidth: float) -> float:
         return mean_entropy(np.exp(log_bandwidth)) - target
 
     here, value = start, gap(start)
@@ -108,7 +120,7 @@ def solve_bandwidth(cost, mean_entropy, target, *, self_loops) -> float:
     return float(np.exp(here))
 
 
-def bisect_secant(gap, a, gap_a, b, gap_b) -> float:
+def bisect_secant(gap: Callable[[float], float], a: float, gap_a: float, b: float, gap_b: float) -> float:
     """Root of `gap` between a and b, by secant steps of Illinois type; both ends' values are known."""
     for _ in range(100):
         if gap_b == 0.0 or abs(b - a) < FLAT:

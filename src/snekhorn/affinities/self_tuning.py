@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..costs import DenseCost, GraphCost
+from ..optim.report import SolveReport
 from ..validation import check_count
-from .base import Affinity, closed_form_report
+from .base import Affinity, Matrix, closed_form_report
 
 
 class SelfTuningAffinity(Affinity):
@@ -52,10 +53,10 @@ class SelfTuningAffinity(Affinity):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_count(self.k, "k")
 
-    def _compute(self, cost: DenseCost | GraphCost, X):
+    def _compute(self, cost: DenseCost | GraphCost) -> tuple[Matrix, SolveReport]:
         fewest = int(cost.degrees.min())
         if self.k > fewest:
             raise ValueError(
@@ -67,6 +68,6 @@ class SelfTuningAffinity(Affinity):
         scale = np.maximum(scale, positive.min() if positive.size else 1.0)
         self.bandwidths_ = np.sqrt(scale)
         symmetric = cost.symmetrized().scaled(self.bandwidths_)
-        ones = np.ones(cost.n_points)
-        P = symmetric.kernel_affinity(ones, np.zeros_like(ones), self_loops=self.self_loops)
+        ones, zeros = np.ones(cost.n_points), np.zeros(cost.n_points)
+        P = symmetric.kernel_affinity(ones, zeros, zeros, self_loops=self.self_loops)
         return P, closed_form_report()

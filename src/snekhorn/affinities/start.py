@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..costs import DenseCost, GraphCost
-from ..kernels.entropic import BANDWIDTH, LOG_NORMALIZER
+from ..kernels.entropic import BANDWIDTH, LOG_NORMALIZER, NEAREST
 from ..optim.newton import Array
 
 MAX_SWEEPS = 6
@@ -15,8 +15,12 @@ ENOUGH = 1.0  # worst log mass at which Newton's method takes over
 
 def entropic_start(cost: DenseCost | GraphCost, log_perplexity: Array | float, *, self_loops: bool) -> Array:
     """(lambda, gamma) of the ordinary entropic affinity: P starts as a geometric mean of P^e and its transpose."""
-    rows = cost.rows(self_loops=self_loops, entropy=log_perplexity)
-    return np.stack([-rows[:, BANDWIDTH] * rows[:, LOG_NORMALIZER], rows[:, BANDWIDTH]])
+    return entropic_duals(cost.rows(self_loops=self_loops, entropy=log_perplexity))
+
+
+def entropic_duals(rows: Array) -> Array:
+    """(lambda, epsilon) with which the rows are exp((lambda_i - C_ij) / epsilon_i)."""
+    return np.stack([rows[:, NEAREST] - rows[:, BANDWIDTH] * rows[:, LOG_NORMALIZER], rows[:, BANDWIDTH]])
 
 
 def balance(cost: DenseCost | GraphCost, x: Array) -> int:

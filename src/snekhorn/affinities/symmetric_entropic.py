@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from tqdm.auto import tqdm
 
 from ..costs import DenseCost, GraphCost
 from ..optim.ascent import ascend
-from ..optim.newton import Outcome, maximize
+from ..optim.newton import Array, Outcome, maximize
+from ..optim.progress import show_progress
 from ..optim.report import Reason, SolveReport
-from ..validation import check_choice, check_count, check_perplexity, check_points, check_positive
-from .base import Affinity
+from ..validation import check_choice, check_count, check_perplexity, check_positive
+from .base import Affinity, Matrix
 from .capacity import feed_starved, metropolis_entropies
 from .dual import SymmetricDual
 from .start import balance, entropic_start
@@ -101,7 +99,7 @@ class SymmetricEntropicAffinity(Affinity):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_perplexity(self.perplexity)
         check_choice(self.solver, "solver", tuple(MAX_ITER))
         check_choice(self.gamma_squared, "gamma_squared", (True, False))
@@ -112,11 +110,11 @@ class SymmetricEntropicAffinity(Affinity):
         if self.max_iter is not None:
             check_count(self.max_iter, "max_iter")
 
-    def _compute(self, cost: DenseCost | GraphCost, X: Any):
+    def _compute(self, cost: DenseCost | GraphCost) -> tuple[Matrix, SolveReport]:
         cost = cost.symmetrized()
         log_perplexity = np.log(self._checked_perplexity(self.perplexity, cost))
-        if isinstance(cost, GraphCost) and self.metric != "precomputed":
-            cost = feed_starved(cost, check_points(X), self.metric, log_perplexity)
+        if isinstance(cost, GraphCost):
+            cost = feed_starved(cost, log_perplexity)
         entries = cost.degrees + bool(self.self_loops)
         target = np.minimum(log_perplexity, np.log(np.maximum(FEW_ENTRIES * entries, 1.0)))
         target = np.where(entries > np.exp(log_perplexity), log_perplexity, target)
@@ -140,7 +138,9 @@ class SymmetricEntropicAffinity(Affinity):
         P = cost.symmetric_affinity(self.marginal_dual_, self.entropy_dual_, self_loops=self.self_loops)
         return P, self._report(outcome, dual, target < log_perplexity, n_passes)
 
-    def _start(self, cost, target, *, warm=False):
+    def _start(
+        self, cost: DenseCost | GraphCost, target: Array, *, warm: bool = False
+    ) -> tuple[SymmetricDual, Array, int]:
         """The dual problem, the point to start from, and the passes that took."""
         x = entropic_start(cost, target, self_loops=self.self_loops)
         floor = FLOOR * np.maximum(x[1], NARROWEST * np.median(x[1]))
@@ -150,14 +150,9 @@ class SymmetricEntropicAffinity(Affinity):
         x = dual.project(x)
         return dual, x, 1 + (0 if self.self_loops else balance(cost, x))
 
-    def _solve(self, dual, x) -> Outcome:
+    def _solve(self, dual: SymmetricDual, x: Array) -> Outcome:
         max_iter = MAX_ITER[self.solver] if self.max_iter is None else self.max_iter
-        with tqdm(desc=f"SEA, {self.solver}", disable=not self.verbose, unit="it") as bar:
-
-            def progress(n_iter, point):
-                bar.update(n_iter - bar.n)
-                bar.set_postfix(gap=f"{point.gap:.1e}")
-
+        with show_progress(f"SEA, {self.solver}", verbose=self.verbose) as progress:
             if self.solver == "newton":
                 return maximize(dual, x, tol=self.tol, max_iter=max_iter, progress=progress)
             return ascend(
@@ -171,7 +166,7 @@ class SymmetricEntropicAffinity(Affinity):
                 progress=progress,
             )
 
-    def _report(self, outcome, dual, lowered, n_passes) -> SolveReport:
+    def _report(self, outcome: Outcome, dual: SymmetricDual, lowered: Array, n_passes: int) -> SolveReport:
         point = outcome.point
         starved = (point.x[1] >= dual.upper) & (point.gradient[1] > self.tol) & (self.solver == "newton")
         return SolveReport(

@@ -43,34 +43,11 @@ def sampled_squared_distances(start, stop, x, sample, out):
 
 
 @njit(nogil=True, cache=True)
-def neighbor_squared_distances(start, stop, x, indices, out):
-    """Distances of every row of `indices` to its point, both sorted by distance, then by index."""
-    for i in range(start, stop):
-        order = np.argsort(indices[i])
-        near = indices[i][order]
-        d = np.empty(near.size)
-        for k in range(near.size):
-            d[k] = _squared_distance(x[i], x[near[k]])
-        order = np.argsort(d, kind="mergesort")
-        indices[i] = near[order]
-        out[i] = d[order]
+def squared_distances_to(x, queries, rows, others, out):
+    """Fill row r of `out` with the distances of the query rows[r] to the points others[r] of x.
 
-
-@njit(nogil=True, cache=True)
-def kth_squared_distance(start, stop, x, sample, k, out):
-    """Squared distance of every sampled point to its k-th nearest other point, by looking at all."""
-    d = np.empty(x.shape[0])
-    for s in range(start, stop):
-        i = sample[s]
-        for j in range(x.shape[0]):
-            d[j] = _squared_distance(x[i], x[j])
-        d[i] = np.inf
-        out[s] = np.partition(d, k - 1)[k - 1]
-
-
-@njit(nogil=True, cache=True)
-def query_squared_distances(start, stop, x, queries, indices, out):
-    """Distances of every query to the points that its row of `indices` lists."""
-    for i in range(start, stop):
-        for k in range(indices.shape[1]):
-            out[i, k] = _squared_distance(queries[i], x[indices[i, k]])
+    Sorting is left to NumPy: compiling a sort takes longer than everything else of a first use.
+    """
+    for r in range(rows.size):
+        for k in range(others.shape[1]):
+            out[r, k] = _squared_distance(queries[rows[r]], x[others[r, k]])

@@ -13,13 +13,16 @@ LARGEST_LOG = 700.0  # of an inverse bandwidth that is a finite number
 HOTTEST = 1e-9  # at this temperature the row is uniform to nine digits
 
 # Columns of the array that the kernels fill.
-BANDWIDTH, LOG_NORMALIZER, ENTROPY, N_COLUMNS = 0, 1, 2, 3
+BANDWIDTH, NEAREST, LOG_NORMALIZER, ENTROPY, N_COLUMNS = 0, 1, 2, 3, 4
 
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
-def _moments(excess, inverse, self_term):
-    """Z, E[d] and Var[d] under p proportional to exp(-d * inverse), d the excess costs of a row."""
-    z = s1 = s2 = 0.0
+def _moments(excess, inverse, own):
+    """Z, E[d] and Var[d] under p proportional to exp(-d * inverse), d the excess costs of a row.
+
+    `own` is the number of further entries with d = 0: the point itself, or none.
+    """
+    z, s1, s2 = own, 0.0, 0.0
     for j in range(excess.size):
         d = excess[j]
         e = fast_exp(-d * inverse)
@@ -27,17 +30,12 @@ def _moments(excess, inverse, self_term):
         e *= d
         s1 += e
         s2 += e * d
-    if self_term >= 0.0:
-        e = fast_exp(-self_term * inverse)
-        z += e
-        s1 += e * self_term
-        s2 += e * self_term * self_term
     mean = s1 / z
     return z, mean, s2 / z - mean * mean
 
 
 @njit(cache=True, error_model="numpy")
-def _search(excess, self_term, target):
+def _search(excess, own, target):
     """Inverse bandwidth b with log Z(b) + b E[d] = target, by Newton's method on log b inside a bracket.
 
     Entropy falls as b grows, from the log of the number of entries to that of the number of
@@ -49,9 +47,6 @@ def _search(excess, self_term, target):
         largest = max(largest, d)
         if 0.0 < d < smallest:
             smallest = d
-    if self_term > 0.0:
-        largest = max(largest, self_term)
-        smallest = min(smallest, self_term)
     if largest == 0.0:  # all entries are equally near: any bandwidth gives the uniform row
         return 1.0
     low = np.log(HOTTEST / largest)
@@ -59,7 +54,7 @@ def _search(excess, self_term, target):
     x = min(max(np.log(excess.size / total), low), high)
     for _ in range(MAX_ITERATIONS):
         inverse = np.exp(x)
-        z, mean, variance = _moments(excess, inverse, self_term)
+        z, mean, variance = _moments(excess, inverse, own)
         gap = np.log(z) + inverse * mean - target
         if abs(gap) < ENTROPY_TOLERANCE:
             break
@@ -74,30 +69,37 @@ def _search(excess, self_term, target):
     return np.exp(x)
 
 
+# Copies are loops here and below: NumPy's slice assignment takes seconds to compile.
 @njit(cache=True, error_model="numpy")
 def _solve_row(excess, self_loops, inverse, target, row):
     """Fill `row` for one row of costs; `excess` holds the costs and is overwritten."""
-    nearest = 0.0 if self_loops else excess.min()
-    excess -= nearest
-    self_term = 0.0 if self_loops else -1.0
+    nearest, own = 0.0, 1.0
+    if not self_loops:
+        nearest, own = np.inf, 0.0
+        for d in excess:
+            nearest = min(nearest, d)
+        for j in range(excess.size):
+            excess[j] -= nearest
     if inverse == 0.0:
-        inverse = _search(excess, self_term, target)
-    z, mean, _ = _moments(excess, inverse, self_term)
+        inverse = _search(excess, own, target)
+    z, mean, _ = _moments(excess, inverse, own)
     row[BANDWIDTH] = 1.0 / inverse
-    row[LOG_NORMALIZER] = np.log(z) - nearest * inverse
+    row[NEAREST] = nearest
+    row[LOG_NORMALIZER] = np.log(z)
     row[ENTROPY] = np.log(z) + inverse * mean
 
 
 @njit(nogil=True, cache=True)
 def dense_rows(start, stop, cost, self_loops, inverse, target, rows):
-    """Bandwidth, log normaliser and entropy of every row of a full cost matrix.
+    """Bandwidth, nearest cost, log normaliser and entropy of every row of a full cost matrix.
 
-    The inverse bandwidth is the one given or, where that is zero, the one whose entropy is `target`.
+    The inverse bandwidth is the one given or, where that is zero, the one whose entropy is `target`. The
+    normaliser is that of exp(-(C - nearest) / bandwidth): far outliers would lose their digits without the shift.
     """
     excess = np.empty(cost.shape[1] - 1)
     for i in range(start, stop):
-        excess[:i] = cost[i, :i]
-        excess[i:] = cost[i, i + 1 :]
+        for j in range(excess.size):
+            excess[j] = cost[i, j + (j >= i)]
         _solve_row(excess, self_loops, inverse[i], target[i], rows[i])
 
 

@@ -63,30 +63,29 @@ def _own_product(mine):
     return wt, -wt * log_p
 
 
-_ZERO_COST = np.zeros(1)  # of a point to itself
-
-
 @njit(nogil=True, cache=True)
 def dense_terms(start, stop, cost, lam, gam, self_loops, terms):
     """Row sums of the six terms for a full cost matrix."""
+    own_cost = np.zeros(1, cost.dtype)
     for i in range(start, stop):
         before, after, own = slice(0, i), slice(i + 1, lam.size), slice(i, i + 1)
         terms[i] = 0.0
         _add_terms(cost[i, before], lam[before], gam[before], lam[i], gam[i], terms[i])
         _add_terms(cost[i, after], lam[after], gam[after], lam[i], gam[i], terms[i])
         if self_loops:
-            _add_terms(_ZERO_COST, lam[own], gam[own], lam[i], gam[i], terms[i])
+            _add_terms(own_cost, lam[own], gam[own], lam[i], gam[i], terms[i])
 
 
 @njit(nogil=True, cache=True)
 def graph_terms(start, stop, indptr, indices, cost, lam, gam, self_loops, terms):
     """Row sums of the six terms for the symmetric neighbour graph (indptr, indices, cost)."""
+    own_cost = np.zeros(1, cost.dtype)
     for i in range(start, stop):
         row, own = slice(indptr[i], indptr[i + 1]), slice(i, i + 1)
         terms[i] = 0.0
         _add_terms(cost[row], lam[indices[row]], gam[indices[row]], lam[i], gam[i], terms[i])
         if self_loops:
-            _add_terms(_ZERO_COST, lam[own], gam[own], lam[i], gam[i], terms[i])
+            _add_terms(own_cost, lam[own], gam[own], lam[i], gam[i], terms[i])
 
 
 @njit(nogil=True, cache=True)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import Any
 
 MIN_PAIRS_FOR_THREADS = 100_000  # below, starting the threads costs more than they save
 CHUNKS_PER_THREAD = 4  # rows differ in length: smaller chunks even the load out
@@ -22,7 +23,7 @@ def count_threads(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
-def run_rows(kernel: Callable[..., None], n_rows: int, n_pairs: int, n_threads: int, *args) -> None:
+def run_rows(kernel: Callable[..., None], n_rows: int, n_pairs: int, n_threads: int, *args: Any) -> None:
     """Call ``kernel(start, stop, *args)`` on ranges that cover ``n_rows``.
 
     The kernel releases the GIL and writes only to its own rows, each by a sequential loop,
@@ -40,6 +41,6 @@ def run_rows(kernel: Callable[..., None], n_rows: int, n_pairs: int, n_threads: 
 
 def _pool(n_threads: int) -> ThreadPoolExecutor:
     key = (os.getpid(), n_threads)  # threads do not survive a fork
-    if key not in _pools:
-        _pools[key] = ThreadPoolExecutor(n_threads, thread_name_prefix="snekhorn")
+    if key not in _pools:  # of two callers at once, setdefault lets one win; the other's pool has no threads yet
+        _pools.setdefault(key, ThreadPoolExecutor(n_threads, thread_name_prefix="snekhorn"))
     return _pools[key]

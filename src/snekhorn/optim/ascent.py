@@ -1,6 +1,7 @@
 """The paper's dual ascent: Adam, SGD and L-BFGS, kept for comparison with Newton's method."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, minimize
@@ -8,7 +9,7 @@ from scipy.optimize import Bounds, minimize
 from .newton import Array, Outcome, Point, Problem
 from .report import Reason
 
-LEARNING_RATES = {"adam": 0.1, "sgd": 0.1, "lbfgs": 1.0}
+LEARNING_RATE = 0.1
 
 
 @np.errstate(over="ignore", invalid="ignore")  # a learning rate may be too large: the outcome says so
@@ -36,7 +37,7 @@ def ascend(
     tracker = _Tracker(problem, unit, tol, progress, squared=squared)
     if solver == "lbfgs":
         return _lbfgs(tracker, parameters, max_iter)
-    rate = LEARNING_RATES[solver] if learning_rate is None else learning_rate
+    rate = LEARNING_RATE if learning_rate is None else learning_rate
     advance = _adam(rate) if solver == "adam" else lambda gradient: rate * gradient
     for n_iter in range(max_iter):
         gradient = tracker(parameters)
@@ -52,11 +53,20 @@ def ascend(
 class _Tracker:
     """Evaluates the problem, remembers the last point and notices the end."""
 
-    def __init__(self, problem, unit, tol, progress, *, squared):
+    def __init__(
+        self,
+        problem: Problem,
+        unit: float,
+        tol: float,
+        progress: Callable[[int, Point], None] | None,
+        *,
+        squared: bool,
+    ) -> None:
         self.problem, self.unit, self.tol, self.progress, self.squared = problem, unit, tol, progress, squared
-        self.n_passes, self.values = 0, []
+        self.n_passes = 0
+        self.values: list[float] = []
 
-    def __call__(self, parameters):
+    def __call__(self, parameters: Array) -> Array:
         x = np.stack([parameters[0], parameters[1] ** 2]) if self.squared else parameters
         point = self.problem.evaluate(self.unit * x)
         self.diverged = not np.isfinite(point.gap)
@@ -76,16 +86,16 @@ class _Tracker:
     def finished(self) -> bool:
         return self.diverged or self.point.gap < self.tol
 
-    def outcome(self, n_iter, stopped=Reason.MAX_ITER) -> Outcome:
+    def outcome(self, n_iter: int, stopped: Reason = Reason.MAX_ITER) -> Outcome:
         gap = self.point.gap
         reason = Reason.DIVERGED if self.diverged else Reason.CONVERGED if gap < self.tol else stopped
         return Outcome(self.point, reason, n_iter, self.n_passes, self.values)
 
 
-def _adam(rate, beta1=0.9, beta2=0.999, epsilon=1e-8):
-    state = {"t": 0, "mean": 0.0, "square": 0.0}
+def _adam(rate: float, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8) -> Callable[[Array], Array]:
+    state: dict[str, Any] = {"t": 0, "mean": 0.0, "square": 0.0}
 
-    def advance(gradient):
+    def advance(gradient: Array) -> Array:
         state["t"] += 1
         state["mean"] = beta1 * state["mean"] + (1 - beta1) * gradient
         state["square"] = beta2 * state["square"] + (1 - beta2) * gradient**2
@@ -100,10 +110,10 @@ class _Stop(Exception):
     pass
 
 
-def _lbfgs(tracker, parameters, max_iter):
+def _lbfgs(tracker: _Tracker, parameters: Array, max_iter: int) -> Outcome:
     shape = parameters.shape
 
-    def negative(flat):
+    def negative(flat: Array) -> tuple[float, Array]:
         gradient = tracker(flat.reshape(shape))
         if tracker.finished:
             raise _Stop

@@ -119,17 +119,17 @@ def maximize(
     return Outcome(point, Reason.MAX_ITER if n_iter == max_iter else Reason.MAX_PASSES, n_iter, passes, values)
 
 
-def _direction(problem, point, damping, tol, *, plain):
+def _direction(problem: Problem, point: Point, damping: float, tol: float, *, plain: bool) -> tuple[Array, float, int]:
     """Newton direction, the increase it promises, and the passes it took."""
     a, b, c, ridge = _blocks(point)
     free = ~point.held
     determinant = np.maximum(a * c - b * b, 1e-12 * a * c + np.finfo(float).tiny)
 
-    def precondition(r, free):
+    def precondition(r: Array, free: Array) -> Array:
         both = np.stack([c * r[0] - b * r[1], a * r[1] - b * r[0]]) / determinant
         return np.where(free, both, np.stack([r[0] / a, np.zeros_like(a)])) / (1.0 + damping)
 
-    def apply(v, free):
+    def apply(v: Array, free: Array) -> Array:
         h = problem.product(point.x, v)
         h[1] += ridge * v[1]
         h += damping * np.stack([a * v[0] + b * v[1], b * v[0] + c * v[1]])
@@ -154,10 +154,10 @@ def _direction(problem, point, damping, tol, *, plain):
         passes += 1 + used
     # Half the slope is the increase of a quadratic at its top.
     slope = np.sum(point.gradient[0] * step[0]) + np.sum((point.gradient[1] * step[1])[free])
-    return step, 0.5 * slope, passes
+    return step, 0.5 * float(slope), passes
 
 
-def _blocks(point):
+def _blocks(point: Point) -> tuple[Array, Array, Array, Array]:
     """Blocks of H, their last entry raised where the row's variance vanishes.
 
     A row whose mass rests on one pair has a singular block and would take an endless step. The ridge
@@ -170,12 +170,12 @@ def _blocks(point):
     return a, b, c + ridge, ridge
 
 
-def _limit(problem, point, step):
+def _limit(problem: Problem, point: Point, step: Array) -> Array:
     """The step, projected row by row: one bad row must not hold back the others."""
     return problem.project(np.stack([point.x[0] + step[0], _reach(problem, point, step)]))
 
 
-def _reach(problem, point, step):
+def _reach(problem: Problem, point: Point, step: Array) -> Array:
     """Where the boxed unknowns may go."""
     boxed = point.x[1]
     lowest = np.maximum(problem.lower, SMALLEST_SHRINK * boxed)

@@ -37,10 +37,11 @@ class SolveReport:
     n_passes : int
         Sweeps over all pairs of points, products with the Hessian included.
     marginal_gap : float
-        Largest distance of a row sum from 1.
+        Largest distance of a row sum from 1, before any symmetrisation; NaN for an affinity that has no
+        constraint on its row sums.
     entropy_gap : float
-        Largest distance of a row's entropy from its target. A row whose bandwidth is at the floor
-        counts only if its entropy is below the target.
+        Largest distance of a row's entropy from its target, or of the average one where the perplexity
+        is asked on average; NaN where none is asked. Rows among `floor_rows` and `unreachable_rows` are left out.
     reason : str
         Why the solver stopped, in words.
     floor_rows : ndarray of int
@@ -71,5 +72,6 @@ class SolveReport:
         return self.floor_rows.size
 
     def __str__(self) -> str:
-        gaps = f"marginal gap {self.marginal_gap:.1e}, entropy gap {self.entropy_gap:.1e}"
-        return f"{self.reason} ({self.n_iter} iterations, {self.n_passes} passes, {gaps})"
+        gaps = {"marginal gap": self.marginal_gap, "entropy gap": self.entropy_gap}
+        known = [f"{name} {gap:.1e}" for name, gap in gaps.items() if not np.isnan(gap)]
+        return f"{self.reason} ({', '.join([f'{self.n_iter} iterations', f'{self.n_passes} passes', *known])})"

@@ -15,7 +15,7 @@ ROOT = Path(snekhorn.__file__).parent
 BELOW = {"kernels"}
 ALLOWED = {
     "kernels": set(),
-    "optim": set(),
+    "optim": BELOW,
     "alerts": set(),
     "memory": BELOW,
     "validation": BELOW | {"alerts"},
@@ -24,7 +24,12 @@ ALLOWED = {
     "pairs": BELOW | {"costs", "memory", "neighbors", "validation"},
     "affinities": BELOW | {"alerts", "optim", "costs", "memory", "neighbors", "pairs", "validation"},
     "metrics": BELOW | {"neighbors", "pairs", "validation"},
-    "__init__": {"affinities", "metrics"},
+    "embedding": BELOW | {"optim"},
+    "reference": BELOW | {"costs", "neighbors"},
+    "estimators": BELOW
+    | {"affinities", "alerts", "embedding", "optim", "pairs", "persistence", "reference", "validation"},
+    "persistence": {"affinities", "embedding", "estimators", "optim", "reference"},
+    "__init__": {"affinities", "estimators", "metrics", "persistence"},
 }
 
 FILES = sorted(ROOT.rglob("*.py"))

@@ -1,8 +1,9 @@
 """snekhorn: dimension reduction with symmetric entropic affinities.
 
-Reading order, from X to P: `pairs` turns X into costs (`costs`), dense or on the neighbours that
-`neighbors` finds; `affinities` turns costs into P with the loops of `optim` and the compiled sums of
-`kernels`. `metrics` compares X with an embedding of it.
+Reading order, from X to Z: `pairs` turns X into costs (`costs`), dense or on the neighbours that `neighbors` finds;
+`affinities` turns costs into P with the loops of `optim` and the compiled sums of `kernels`; `embedding` turns any P
+into a layout Z; `estimators` put the two together, `reference` and `persistence` keep what later calls need.
+Beside that line, `metrics` says how faithful a layout is to its data.
 """
 
 from importlib import import_module
@@ -11,16 +12,24 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _SUBMODULES = ("affinities", "metrics")
+_NAMES = {
+    **dict.fromkeys(("SNE", "SNEkhorn", "SymmetricSNE", "TSNE", "TSNEkhorn"), "estimators"),
+    "load": "persistence",
+}
 
 if TYPE_CHECKING:
     from . import affinities, metrics
+    from .estimators import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn
+    from .persistence import load
 
-__all__ = ["__version__", "affinities", "metrics"]
+__all__ = ["SNE", "TSNE", "SNEkhorn", "SymmetricSNE", "TSNEkhorn", "__version__", "affinities", "load", "metrics"]
 
 
 def __getattr__(name: str) -> Any:  # heavy imports wait until they are used
     if name in _SUBMODULES:
         return import_module(f".{name}", __name__)
+    if name in _NAMES:
+        return getattr(import_module(f".{_NAMES[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

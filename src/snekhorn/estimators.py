@@ -25,9 +25,9 @@ from .embedding.placement import place
 from .embedding.report import EmbeddingReport, Stop
 from .embedding.start import pca_layout, random_layout, spectral_layout
 from .kernels.threads import count_threads
-from .reference import Reference
 from .optim.descent import Adam, Descent, Momentum
 from .pairs import NEIGHBORS_PER_PERPLEXITY
+from .reference import Reference
 from .validation import (
     check_affinity_matrix,
     check_choice,
@@ -360,7 +360,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """What `transform` needs of the data."""
         return Reference(X, "precomputed" if self._given_affinity else self._metric())
 
-    def _log_charges(self) -> NDArray[Any]:
+    def _log_charges(self) -> Any:
         return self.potential_ if self._latent.doubly_stochastic else np.zeros(len(self.embedding_))
 
     def _metric(self) -> str:

@@ -247,14 +247,16 @@ def evaluate(
     return result
 
 
-def _rank_measure(column, X, Z, n_neighbors, metric, sample, random_state, n_jobs):
+def _rank_measure(
+    column: int, X: Any, Z: Any, n_neighbors: Any, metric: str, sample: Any, random_state: Any, n_jobs: Any
+) -> float:
     X, Z = _check_pair(X, Z, metric)
     k = _check_neighbors(n_neighbors, len(Z), ranked=True)
     rows = _compare(X, Z, k, k, metric, _draw(len(Z), sample, random_state), n_jobs)
     return _one_minus_excess(rows[:, column], k, len(Z))
 
 
-def _compare(X, Z, k_ranks, k_shared, metric, sample, n_jobs):
+def _compare(X: Any, Z: Any, k_ranks: int, k_shared: int, metric: str, sample: Any, n_jobs: Any) -> Any:
     """The columns of `compare_rows` for the sampled points."""
     n_threads = count_threads(check_jobs(n_jobs))
     if metric == "cosine" and not sparse.issparse(X):
@@ -271,7 +273,7 @@ def _compare(X, Z, k_ranks, k_shared, metric, sample, n_jobs):
     return table
 
 
-def _classes(Z, labels, sizes, k, sample, n_jobs):
+def _classes(Z: Any, labels: Any, sizes: Any, k: int, sample: Any, n_jobs: Any) -> Any:
     """The columns of `class_rows` for the sampled points."""
     n_threads = count_threads(check_jobs(n_jobs))
     table = np.empty((sample.size, ranks.N_CLASSED))
@@ -290,7 +292,7 @@ def _rows_at_once(n_rows: int, n: int) -> int:
     return min(n_rows, max(1, ENTRIES_AT_ONCE // n))
 
 
-def _fill_distances(out, points, rows, metric, n_threads, *, name):
+def _fill_distances(out: Any, points: Any, rows: Any, metric: str, n_threads: int, *, name: str) -> None:
     """Distances of some points to all."""
     if metric == "precomputed":
         out[:] = points[rows]
@@ -341,7 +343,7 @@ def _draw(n: int, sample: int | str | None, random_state: Any) -> NDArray[np.int
     return np.arange(n) if size == n else np.sort(generator.choice(n, size, replace=False))
 
 
-def _check_pair(X, Z, metric):
+def _check_pair(X: Any, Z: Any, metric: str) -> tuple[Any, Any]:
     """X and Z as arrays of one length."""
     check_metric(metric)
     Z = _check_embedding(Z)
@@ -357,7 +359,7 @@ def _check_pair(X, Z, metric):
     return X, Z
 
 
-def _check_embedding(Z):
+def _check_embedding(Z: Any) -> Any:
     if sparse.issparse(Z):
         raise ValueError("Z is a sparse matrix, an embedding is dense; pass Z.toarray().")
     return np.ascontiguousarray(check_points(Z, name="Z"))

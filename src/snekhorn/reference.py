@@ -27,7 +27,7 @@ class Reference:
     """
 
     def __init__(self, X: Any, metric: str) -> None:
-        self.X = None if metric == "precomputed" else X
+        self.X: Any = None if metric == "precomputed" else X
         self.metric = metric
         self.dtype = np.dtype(getattr(X, "dtype", np.float64))
         self._index: Index | None = None
@@ -49,7 +49,7 @@ class Reference:
         indices, squared = _sorted(found, squared)
         return indices[:, :k], from_squared(np.ascontiguousarray(squared[:, :k]), self.metric)
 
-    def _query_sklearn(self, X, k, n_threads):
+    def _query_sklearn(self, X: Any, k: int, n_threads: int) -> tuple[Array, Array]:
         squared = self.metric == "sqeuclidean"
         search = NearestNeighbors(n_neighbors=k, metric="euclidean" if squared else self.metric, n_jobs=n_threads)
         costs, indices = search.fit(self.X).kneighbors(X)
@@ -59,10 +59,10 @@ class Reference:
         return {**self.__dict__, "_index": None}  # made again when needed
 
 
-def _squared_distances(start, stop, own, new, found, out):
+def _squared_distances(start: int, stop: int, own: Array, new: Array, found: Array, out: Array) -> None:
     squared_distances_to(own, new, np.arange(start, stop), found[start:stop], out[start:stop])
 
 
-def _sorted(indices, costs):
+def _sorted(indices: Array, costs: Array) -> tuple[Array, Array]:
     order = np.lexsort((indices, costs), axis=1)
     return np.take_along_axis(indices, order, 1), np.take_along_axis(costs, order, 1)

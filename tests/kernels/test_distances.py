@@ -48,6 +48,6 @@ def test_distances_to_chosen_points(dtype, rng):
     X = rng.normal(size=(20, 3)).astype(dtype)
     points, others = rng.integers(0, 20, size=6), rng.integers(0, 20, size=(6, 4))
     found = np.empty(others.shape, dtype=dtype)
-    squared_distances_to(X, points, others, found)
+    squared_distances_to(X, X, points, others, found)
     want = squared_distances(X)[points[:, None], others]
     np.testing.assert_allclose(found, want, rtol=1e-14 if dtype == np.float64 else 1e-6)

@@ -25,14 +25,15 @@ class Kernel(str, Enum):
     STUDENT = "student"
     GAUSSIAN = "gaussian"
 
-    def __call__(self, squared: Array) -> Array:
+    def __call__(self, squared: Any) -> Any:
         return 1.0 / (1.0 + squared) if self is Kernel.STUDENT else np.exp(-squared)
 
 
 class Field(Protocol):
     """The potential of charges that stay where they are."""
 
-    kernel: Kernel
+    @property
+    def kernel(self) -> Kernel: ...
 
     def at(self, places: Array) -> tuple[Array, Array]:
         """phi (m,) and its gradient (m, d) at any places (m, d)."""
@@ -79,7 +80,7 @@ class _DirectField:
         return out[:, 0], out[:, 1 : d + 1]
 
 
-def _columns(Z):
+def _columns(Z: Array) -> Array:
     """Z as three rows of coordinates, the missing ones zero."""
     columns = np.zeros((3, Z.shape[0]))
     columns[: Z.shape[1]] = Z.T

@@ -73,13 +73,15 @@ def descend(
 class _Run:
     """The state of a descent."""
 
-    def __init__(self, objective, Z, descent, schedule, callbacks):
+    def __init__(
+        self, objective: Objective, Z: Array, descent: Descent, schedule: Schedule, callbacks: Sequence[Callback]
+    ) -> None:
         self.objective, self.descent, self.schedule, self.callbacks = objective, descent, schedule, callbacks
         self.Z = np.array(Z, dtype=float, order="C")
         self.order = np.arange(len(Z))
         self.report = EmbeddingReport()
 
-    def go(self, bar) -> Stop:
+    def go(self, bar: Any) -> Stop:
         early, main = self.schedule.early, self.schedule.main
         for _ in range(early.n_iter):
             self.step(early)
@@ -99,15 +101,15 @@ class _Run:
                     return Stop.CONVERGED
         return Stop.MAX_ITER
 
-    def step(self, phase):
+    def step(self, phase: Phase) -> None:
         gradient = self.objective.gradient(self.Z, phase.exaggeration)
         self.descent.step(self.Z, gradient, phase.rate)
         self.report.n_iter += 1
 
-    def due(self):
+    def due(self) -> bool:
         return self.report.n_iter % self.schedule.check_every == 0
 
-    def look(self, bar):
+    def look(self, bar: Any) -> bool:
         """Centre the layout, which may drift, and note the loss; whether a callback wants to stop."""
         self.Z -= self.Z.mean(axis=0)
         loss = self.objective.loss(self.Z)
@@ -116,31 +118,32 @@ class _Run:
         self.report.iterations.append(self.report.n_iter)
         self.report.losses.append(loss)
         bar.set_postfix(loss=f"{loss:.4f}")
-        layout = self.in_given_order() if self.callbacks else None
-        return any([callback(self.report.n_iter, loss, layout) for callback in self.callbacks])
+        layout = self.in_given_order() if self.callbacks else self.Z
+        wishes = [callback(self.report.n_iter, loss, layout) for callback in self.callbacks]  # all are called
+        return any(wishes)
 
-    def flat(self):
+    def flat(self) -> bool:
         """Whether the loss fell by less than tol since the last look, both in the main phase."""
         steps, losses = self.schedule.check_every, self.report.losses
         if len(losses) < 2 or self.report.n_iter - steps <= self.schedule.early.n_iter:
             return False
         return losses[-2] - losses[-1] < self.schedule.tol * steps * abs(losses[-1])
 
-    def permute(self, order):
+    def permute(self, order: Any) -> None:
         self.objective.permute(order)
         self.descent.permute(order)
         self.Z, self.order = self.Z[order], self.order[order]
 
-    def in_given_order(self):
+    def in_given_order(self) -> Array:
         layout = np.empty_like(self.Z)
         layout[self.order] = self.Z
         return layout
 
-    def restore_order(self):
+    def restore_order(self) -> None:
         self.permute(np.argsort(self.order))
 
 
-def _locality(Z):
+def _locality(Z: Array) -> Any:
     """An order in which points near in the plane are near: cells of a coarse grid, rows there and back."""
     cells = int(np.sqrt(len(Z) / 16)) + 1
     low, span = Z.min(axis=0), np.ptp(Z, axis=0).max() or 1.0

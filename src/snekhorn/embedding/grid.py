@@ -157,7 +157,9 @@ class Mesh:
         n, d = Z.shape
         dtype = self.transform.dtype
         first = np.empty(self.n_cells[0] + 1, np.int64)
-        places = Places(np.empty((n, d), np.int32), np.empty((n, d), dtype), np.empty(n, dtype), np.empty(n, np.int64), first)
+        places = Places(
+            np.empty((n, d), np.int32), np.empty((n, d), dtype), np.empty(n, dtype), np.empty(n, np.int64), first
+        )
         where = (self.low, 1.0 / self.spacing, first)
         count_rows(Z, *where)
         sort_by_row(Z, charges, *where, places.order, places.cell, places.fraction, places.charge)
@@ -210,9 +212,9 @@ def box(Z: Array) -> tuple[Array, Array]:
     return low, high
 
 
-def _transform(kernel, offset, spacing, padded):
+def _transform(kernel: Kernel, offset: float, spacing: float, padded: tuple[int, ...]) -> Array:
     """Transform of the kernel on the periodic grid, divided by the squared transform of the sampled window."""
-    squared = 0.0
+    squared: Any = 0.0
     for axis, length in enumerate(padded):
         steps = np.arange(length)
         squared = squared + _along(axis, len(padded), (np.minimum(steps, length - steps) * spacing) ** 2)
@@ -225,14 +227,14 @@ def _transform(kernel, offset, spacing, padded):
     return transform
 
 
-def _own_field(transform, padded, spacing, truth):
+def _own_field(transform: Array, padded: tuple[int, ...], spacing: float, truth: float) -> Array:
     """What the grid gives a charge of 1 at its own place in excess of the truth, by fraction of the cell."""
     near = np.arange(1 - WIDTH, WIDTH)
     field = fft.irfftn(transform, padded)
     u = (np.arange(SELF_TABLE) + 0.5) / SELF_TABLE
     weights = _powers(u, WIDTH) @ WINDOW
     slopes = _powers(u, WIDTH - 1) @ SLOPE / spacing
-    shifted = np.stack([_shift(weights, d) for d in near])
+    shifted = np.stack([_shift(weights, int(d)) for d in near])
     value, slope = np.einsum("uk,duk->ud", weights, shifted), np.einsum("uk,duk->ud", slopes, shifted)
     if len(padded) == 1:
         own = np.stack([value @ field[near], slope @ field[near]], axis=-1)
@@ -244,11 +246,11 @@ def _own_field(transform, padded, spacing, truth):
     return own
 
 
-def _powers(u, n):
+def _powers(u: Array, n: int) -> Array:
     return u[:, None] ** np.arange(n - 1, -1, -1)
 
 
-def _shift(weights, d):
+def _shift(weights: Array, d: int) -> Array:
     """weights of node k + d at place k, zero outside."""
     out = np.zeros_like(weights)
     if d >= 0:
@@ -258,5 +260,5 @@ def _shift(weights, d):
     return out
 
 
-def _along(axis, n_axes, values):
+def _along(axis: int, n_axes: int, values: Array) -> Array:
     return values.reshape([-1 if a == axis else 1 for a in range(n_axes)])

@@ -29,7 +29,7 @@ class Latent:
 
 
 def choose_method(method: str, n: int, n_components: int) -> str:
-    """"exact" or "fft"; there is no grid in three dimensions."""
+    """ "exact" or "fft"; there is no grid in three dimensions."""
     if method == "fft" and n_components not in DIRECT_LIMIT:
         raise ValueError(f"method='fft' works for n_components 1 and 2, got {n_components}; use 'exact' or 'auto'.")
     if method != "auto":

@@ -50,9 +50,10 @@ class DoublyStochastic:
         self.f: Array | None = None
 
     def repulsion(self, Z: Array) -> Array:
-        charges = np.exp(self._warm(Z))
+        f = self._warm(Z)
+        charges = np.exp(f)
         phi, slope = self._potential(Z, charges)
-        self.f = (self.f - np.log(phi)) / 2
+        self.f = (f - np.log(phi)) / 2
         return 2.0 * charges[:, None] * slope
 
     def value(self, Z: Array, mass: Array) -> float:
@@ -75,13 +76,13 @@ class DoublyStochastic:
         if self.f is not None:
             self.f = self.f[order]
 
-    def _potential(self, Z, charges):
+    def _potential(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         phi, slope = self.sums(Z, charges)
         if not self.self_loops:
             phi = phi - charges
         return np.maximum(phi, SMALLEST), slope
 
-    def _warm(self, Z):
+    def _warm(self, Z: Array) -> Array:
         if self.f is None:
             self.f = np.full(Z.shape[0], -0.5 * np.log(Z.shape[0]))  # exact where all points are one
             self.balance(Z, tol=0.1, max_steps=WARM_UP)
@@ -122,11 +123,11 @@ class RowSums:
     def permute(self, order: Any) -> None:
         """Nothing depends on the order."""
 
-    def _potential(self, Z):
+    def _potential(self, Z: Array) -> tuple[Array, Array]:
         phi, slope = self.sums(Z, np.ones(Z.shape[0]))
         return np.maximum(phi - 1.0, SMALLEST), slope
 
 
-def _total(phi):
+def _total(phi: Array) -> float:
     """Sum of the kernel over pairs of different points."""
     return max(float(np.sum(phi - 1.0)), SMALLEST)

@@ -80,23 +80,23 @@ class Objective:
         self._store(P[order][:, order])
         self.normalization.permute(order)
 
-    def _store(self, P):
+    def _store(self, P: sparse.csr_matrix) -> None:
         P.sort_indices()
         self._indptr, self._data = P.indptr.astype(np.int64), P.data
         self._indices = P.indices.astype(np.uint32)
 
-    def _over_pairs(self, kernel, Z, out):
+    def _over_pairs(self, kernel: Any, Z: Array, out: Array) -> None:
         arrays = (self._indptr, self._indices, self._data, np.ascontiguousarray(Z, dtype=self._data.dtype))
         student = self.kernel is Kernel.STUDENT
         run_rows(kernel, self.n_points, self._data.size, self.n_threads, *arrays, student, out)
 
 
-def _negative_entropy(P):
+def _negative_entropy(P: sparse.csr_matrix) -> float:
     """sum P log P"""
     return float(np.sum(P.data * np.log(np.where(P.data > 0.0, P.data, 1.0))))
 
 
-def _without_negligible(P):
+def _without_negligible(P: sparse.csr_matrix) -> sparse.csr_matrix:
     """P without entries that together hold less than NEGLIGIBLE of a row."""
     P.data[P.data < NEGLIGIBLE / P.shape[0]] = 0.0
     P.eliminate_zeros()

@@ -48,11 +48,11 @@ def place(field: Field, Z: Array, indices: Any, p: Array, n_threads: int) -> Arr
 class _Placement:
     """L and a step down from it, for all new points at once."""
 
-    def __init__(self, field, Z, indices, p, n_threads):
+    def __init__(self, field: Field, Z: Array, indices: Any, p: Array, n_threads: int) -> None:
         self.field, self.Z, self.n_threads = field, np.ascontiguousarray(Z, dtype=float), n_threads
         self.indices, self.p = np.ascontiguousarray(indices), np.ascontiguousarray(p, dtype=float)
 
-    def evaluate(self, places):
+    def evaluate(self, places: Array) -> tuple[Array, Array]:
         """L, and minus its gradient over twice the attraction's weight: the fixed point without repulsion."""
         places = np.ascontiguousarray(places)
         m, d = places.shape

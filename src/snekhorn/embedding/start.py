@@ -61,7 +61,7 @@ def spectral_layout(P: Any, n_components: int, seed: int = 0) -> Array:
     return _scaled(Z, seed)
 
 
-def _scaled(Z, seed):
+def _scaled(Z: Array, seed: int) -> Array:
     """Z with the standard spread; axes on which nothing varies get a little noise, or they would never be used."""
     Z = Z - Z.mean(axis=0)
     spread = Z.std(axis=0)

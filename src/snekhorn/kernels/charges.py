@@ -1,6 +1,5 @@
 """The potential of charges by the direct sum over all pairs, for the Student and the Gaussian kernel."""
 
-import numpy as np
 from numba import njit
 
 from .fastexp import fast_exp

@@ -1,0 +1,109 @@
+"""Fitted estimators as files: a NumPy archive with a header in JSON, without pickle.
+
+The header holds the version of the format, the class, the parameters and the plain attributes; arrays and sparse
+matrices are entries of the archive.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from . import affinities, estimators
+from .affinities.base import Affinity
+from .embedding.report import EmbeddingReport
+from .optim.report import SolveReport
+from .reference import Reference
+
+FORMAT = 1
+HEADER = "header"
+REPORTS = {"EmbeddingReport": EmbeddingReport, "SolveReport": SolveReport}
+
+
+def save(estimator: estimators.NeighborEmbedding, path: Any) -> None:
+    """Write a fitted estimator to `path`; callbacks are left out."""
+    archive: dict[str, Any] = {}
+    state = {**vars(estimator), "callbacks": None}
+    header = {
+        "format": FORMAT,
+        "class": type(estimator).__name__,
+        "state": {name: _pack(value, name, archive) for name, value in state.items()},
+    }
+    archive[HEADER] = np.array(json.dumps(header))
+    with open(path, "wb") as file:
+        np.savez(file, **archive)
+
+
+def load(path: Any) -> Any:
+    """Read what `save` wrote."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            header = json.loads(str(archive[HEADER]))
+            if header["format"] > FORMAT:
+                raise ValueError(f"{path} has format {header['format']}, this version reads up to {FORMAT}; upgrade.")
+            estimator = getattr(estimators, header["class"])()
+            for name, value in header["state"].items():
+                setattr(estimator, name, _unpack(value, archive))
+    except (KeyError, OSError, ValueError, EOFError) as error:
+        if isinstance(error, FileNotFoundError) or "upgrade" in str(error):
+            raise
+        raise ValueError(f"{Path(path)} is not a file that snekhorn wrote: {error}") from error
+    return estimator
+
+
+def _pack(value: Any, key: str, archive: dict[str, Any]) -> Any:
+    """Value as JSON; arrays go to the archive under `key`."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.random.RandomState):  # its state is no part of what was fitted
+        return None
+    if isinstance(value, np.ndarray):
+        archive[key] = value.astype(str) if value.dtype == object else value
+        return {"kind": "array", "key": key, "object": value.dtype == object}
+    if sparse.issparse(value):
+        rows = sparse.csr_matrix(value)
+        parts = {part: _pack(getattr(rows, part), f"{key}.{part}", archive) for part in ("data", "indices", "indptr")}
+        return {"kind": "sparse", "shape": list(rows.shape), **parts}
+    if isinstance(value, list | tuple):
+        return {"kind": "list", "items": [_pack(item, f"{key}.{i}", archive) for i, item in enumerate(value)]}
+    fields = _fields(value, key)
+    return {**fields, **{name: _pack(item, f"{key}.{name}", archive) for name, item in fields.items()}}
+
+
+def _fields(value: Any, key: str) -> dict[str, Any]:
+    """What an object of the package is made of."""
+    if isinstance(value, Reference):
+        return {"kind": "reference", "X": value.X, "metric": value.metric, "dtype": str(value.dtype)}
+    if isinstance(value, Affinity):
+        return {"kind": type(value).__name__, **value.get_params(deep=False)}
+    if type(value).__name__ in REPORTS:
+        return {"kind": type(value).__name__, **{name: getattr(value, name) for name in asdict(value)}}
+    raise TypeError(f"cannot save {key}={value!r}; set it to a plain value before saving.")
+
+
+def _unpack(value: Any, archive: Any) -> Any:
+    """The inverse of `_pack`."""
+    if not isinstance(value, dict):
+        return value
+    kind = value["kind"]
+    if kind == "array":
+        array = archive[value["key"]]
+        return array.astype(object) if value["object"] else array
+    if kind == "sparse":
+        parts = tuple(_unpack(value[part], archive) for part in ("data", "indices", "indptr"))
+        return sparse.csr_matrix(parts, shape=value["shape"])
+    if kind == "list":
+        return [_unpack(item, archive) for item in value["items"]]
+    fields = {name: _unpack(item, archive) for name, item in value.items() if name != "kind"}
+    if kind == "reference":
+        reference = Reference(fields["X"], fields["metric"])
+        reference.dtype = np.dtype(fields["dtype"])
+        return reference
+    return (REPORTS.get(kind) or getattr(affinities, kind))(**fields)

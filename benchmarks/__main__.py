@@ -17,6 +17,7 @@ TITLES = {
     "scale": "Time and memory",
     "neighbors": "Neighbours",
     "hubs": "Hubs",
+    "quality": "Quality of layouts",
 }
 
 

@@ -30,13 +30,20 @@ def folder() -> Path | None:
 
 def load(name: str, n: int | None = None, *, unit_rows: bool = False, dtype: type = np.float64) -> np.ndarray:
     """The first n points, reduced to 50 principal components; rows scaled to unit norm before, if asked."""
+    return load_labelled(name, n, unit_rows=unit_rows, dtype=dtype)[0]
+
+
+def load_labelled(
+    name: str, n: int | None = None, *, unit_rows: bool = False, dtype: type = np.float64
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same, and the classes."""
     root = folder()
     if root is None:
         raise SystemExit("Set SNEKHORN_DATA to the folder that holds the data sets (coil20.npz, ...).")
     with np.load(root / f"{NAMES[name]}.npz") as file:
-        X = file["X"][:n].astype(dtype)
+        X, y = file["X"][:n].astype(dtype), file["y"][:n]
     if unit_rows:
         X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(dtype).tiny)
     if X.shape[1] > N_COMPONENTS:
         X = PCA(N_COMPONENTS, svd_solver="covariance_eigh" if X.shape[0] > 5000 else "full").fit_transform(X)
-    return np.ascontiguousarray(X)
+    return np.ascontiguousarray(X), y

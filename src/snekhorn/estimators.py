@@ -40,6 +40,8 @@ from .validation import (
 
 DENSE_LIMIT = 3000  # points; up to this many n_neighbors="auto" keeps all pairs
 EARLY_ITER = 250  # or a third of max_iter, where that is less
+EARLY_RATE, EARLY_MOMENTUM = 0.25, 0.8
+MAIN_RATE, MAIN_MOMENTUM = 1.0, 0.9  # see docs/optimisation.md
 SINKHORN_STEPS = 100  # each halves the error of the row sums
 FINE_MARGINAL = 1e-4  # row sums finer than this need the tight grid
 
@@ -330,8 +332,8 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             return Schedule(none, Phase(self.max_iter, self.exaggeration, rate), self.tol, check_every=1)
         early = min(EARLY_ITER, self.max_iter // 3)
         return Schedule(
-            Phase(early, self.early_exaggeration, rate / self.early_exaggeration / 4),
-            Phase(self.max_iter - early, self.exaggeration, rate / self.exaggeration / 4),
+            Phase(early, self.early_exaggeration, rate * EARLY_RATE / self.early_exaggeration, EARLY_MOMENTUM),
+            Phase(self.max_iter - early, self.exaggeration, rate * MAIN_RATE / self.exaggeration, MAIN_MOMENTUM),
             self.tol,
         )
 

@@ -22,11 +22,12 @@ Callback = Callable[[int, float, Array], Any]
 
 @dataclass(frozen=True)
 class Phase:
-    """A number of iterations under one exaggeration."""
+    """A number of iterations under one exaggeration, and the steps they take."""
 
     n_iter: int
     exaggeration: float
     rate: float
+    momentum: float = 0.0  # where the descent has one
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class _Run:
 
     def step(self, phase: Phase) -> None:
         gradient = self.objective.gradient(self.Z, phase.exaggeration)
-        self.descent.step(self.Z, gradient, phase.rate)
+        self.descent.step(self.Z, gradient, phase.rate, phase.momentum)
         self.report.n_iter += 1
 
     def due(self) -> bool:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import fft
-from scipy.interpolate import BSpline, PPoly
 
 from ..kernels.grid import (
     WIDTH,
@@ -26,10 +24,11 @@ from ..kernels.grid import (
 )
 from ..kernels.threads import run_rows
 from .charges import Array, Field, Kernel
+from .convolution import Convolution, choose_convolution
+from .window import SLOPE, WINDOW, slopes, weights
 
 FEWEST_CELLS = 32  # of the layout along an axis: small layouts need cells below the kernel's own scale
-MOST_CELLS = {1: 2**20, 2: 2800}  # the cells of a larger layout are wider: time and memory are bounded
-DECAY = 32  # nodes after which the inverse of the window has died away: it must not see the kernel's periodic kink
+MOST_CELLS = {1: 2**20, 2: 3000}  # the cells of a larger layout are wider: time and memory are bounded
 SLACK = 1.05  # a layout may grow this much before the grid is made anew
 SELF_TABLE = 64  # fractions of a cell, along an axis, at which a charge's field at its own place is known
 
@@ -47,11 +46,6 @@ class Accuracy:
 
 DEFAULT = Accuracy(0.38, np.float32)
 TIGHT = Accuracy(0.18, np.float64)
-
-SPLINE = BSpline.basis_element(np.arange(WIDTH + 1.0))
-_PIECES = PPoly.from_spline(SPLINE).c[:, WIDTH - 1 : 2 * WIDTH - 1]  # between the repeated knots at both ends
-WINDOW = np.ascontiguousarray(_PIECES[:, ::-1])  # node k of a point sees the piece WIDTH - 1 - k of the spline
-SLOPE = np.ascontiguousarray((WINDOW[:-1].T * np.arange(WIDTH - 1, 0, -1)).T)
 
 
 class GridSum:
@@ -115,15 +109,15 @@ class Places:
 
 @dataclass(frozen=True)
 class Mesh:
-    """A grid over a box, and the kernel's transform on it."""
+    """A grid over a box, and the kernel's convolution on it."""
 
     low: Array
     n_cells: tuple[int, ...]
     spacing: float
-    padded: tuple[int, ...]  # lengths of the transforms: a charge must not meet its periodic image
     offset: float  # constant left out of the kernel, for precision where it hardly varies
-    transform: Array
+    convolve: Convolution
     own: Array
+    dtype: Any
 
     @classmethod
     def around(cls, Z: Array, kernel: Kernel, accuracy: Accuracy) -> Mesh:
@@ -133,13 +127,12 @@ class Mesh:
         spacing = min(accuracy.spacing, widest / FEWEST_CELLS) or accuracy.spacing
         spacing = max(spacing, widest / MOST_CELLS[Z.shape[1]])
         n_cells = tuple(int(cells) + 1 for cells in extent / spacing)
-        padded = tuple(fft.next_fast_len(2 * (cells + WIDTH - 1) + DECAY, real=True) for cells in n_cells)
-        offset = float(kernel(np.sum(extent**2)))
-        transform = _transform(kernel, offset, spacing, padded)
-        own = _own_field(transform, padded, spacing, 1.0 - offset)
-        dtype = accuracy.dtype
+        offset = float(kernel(np.sum(extent**2))) if spacing < accuracy.spacing else 0.0
+        nodes = tuple(cells + WIDTH - 1 for cells in n_cells)
+        convolve = choose_convolution(kernel, offset, spacing, nodes, accuracy.dtype)
+        own = _own_field(convolve, spacing).astype(accuracy.dtype)
         middle = (low + high - np.array(n_cells) * spacing) / 2
-        return cls(middle, n_cells, spacing, padded, offset, transform.astype(dtype), own.astype(dtype))
+        return cls(middle, n_cells, spacing, offset, convolve, own, np.dtype(accuracy.dtype))
 
     def suits(self, Z: Array) -> bool:
         """Whether the layout fits, and is not so small that a finer grid is due."""
@@ -155,7 +148,7 @@ class Mesh:
     def locate(self, Z: Array, charges: Array) -> Places:
         """Points as the compiled loops want them."""
         n, d = Z.shape
-        dtype = self.transform.dtype
+        dtype = self.dtype
         first = np.empty(self.n_cells[0] + 1, np.int64)
         places = Places(
             np.empty((n, d), np.int32), np.empty((n, d), dtype), np.empty(n, dtype), np.empty(n, np.int64), first
@@ -173,7 +166,7 @@ class Mesh:
 
     def spread(self, places: Places, n_threads: int) -> Array:
         """Charges of the nodes."""
-        dtype = self.transform.dtype
+        dtype = self.dtype
         grid = np.empty(tuple(cells + WIDTH - 1 for cells in self.n_cells), dtype)
         arrays = (places.cell, places.fraction, places.charge, WINDOW.astype(dtype), grid)
         if grid.ndim == 1:
@@ -185,24 +178,13 @@ class Mesh:
 
     def gather(self, places: Places, nodes: Array, n_threads: int) -> tuple[Array, Array]:
         """Potential, but for the constant, and gradient at the places."""
-        dtype = self.transform.dtype
+        dtype = self.dtype
         n, d = places.cell.shape
         out = np.empty((n, d + 1), dtype)
         windows = (WINDOW.astype(dtype), (SLOPE / self.spacing).astype(dtype))
         arrays = (places.order, places.cell, places.fraction, places.charge, *windows, nodes, self.own, out)
         run_rows(gather_line if d == 1 else gather_plane, n, n * WIDTH**d, n_threads, *arrays)
         return out[:, 0].astype(float), out[:, 1:].astype(float)
-
-    def convolve(self, grid: Array, n_threads: int) -> Array:
-        """The grid's charges under the kernel. Rows that are zero or not needed are left out of the transforms."""
-        rows, columns = grid.shape[0], grid.shape[-1]
-        wave = fft.rfft(grid, self.padded[-1], axis=-1, workers=n_threads)
-        if grid.ndim == 2:
-            wave = fft.fft(wave, self.padded[0], axis=0, workers=n_threads, overwrite_x=True)
-        wave *= self.transform
-        if grid.ndim == 2:
-            wave = fft.ifft(wave, axis=0, workers=n_threads, overwrite_x=True)[:rows]
-        return fft.irfft(wave, self.padded[-1], axis=-1, workers=n_threads)[..., :columns]
 
 
 def box(Z: Array) -> tuple[Array, Array]:
@@ -212,42 +194,20 @@ def box(Z: Array) -> tuple[Array, Array]:
     return low, high
 
 
-def _transform(kernel: Kernel, offset: float, spacing: float, padded: tuple[int, ...]) -> Array:
-    """Transform of the kernel on the periodic grid, divided by the squared transform of the sampled window."""
-    squared: Any = 0.0
-    for axis, length in enumerate(padded):
-        steps = np.arange(length)
-        squared = squared + _along(axis, len(padded), (np.minimum(steps, length - steps) * spacing) ** 2)
-    transform = fft.rfftn(kernel(squared) - offset).real
-    nodes = np.arange(1, WIDTH // 2)
-    for axis, length in enumerate(padded):
-        angle = 2.0 * np.pi * np.arange(transform.shape[axis]) / length
-        sampled = SPLINE(WIDTH / 2) + 2.0 * np.cos(np.outer(angle, nodes)) @ SPLINE(WIDTH / 2 + nodes)
-        transform /= _along(axis, len(padded), sampled**2)
-    return transform
-
-
-def _own_field(transform: Array, padded: tuple[int, ...], spacing: float, truth: float) -> Array:
+def _own_field(convolve: Convolution, spacing: float) -> Array:
     """What the grid gives a charge of 1 at its own place in excess of the truth, by fraction of the cell."""
-    near = np.arange(1 - WIDTH, WIDTH)
-    field = fft.irfftn(transform, padded)
     u = (np.arange(SELF_TABLE) + 0.5) / SELF_TABLE
-    weights = _powers(u, WIDTH) @ WINDOW
-    slopes = _powers(u, WIDTH - 1) @ SLOPE / spacing
-    shifted = np.stack([_shift(weights, int(d)) for d in near])
-    value, slope = np.einsum("uk,duk->ud", weights, shifted), np.einsum("uk,duk->ud", slopes, shifted)
-    if len(padded) == 1:
-        own = np.stack([value @ field[near], slope @ field[near]], axis=-1)
+    shifted = np.stack([_shift(weights(u), int(d)) for d in np.arange(1 - WIDTH, WIDTH)])
+    value = np.einsum("uk,duk->ud", weights(u), shifted)
+    slope = np.einsum("uk,duk->ud", slopes(u) / spacing, shifted)
+    near = convolve.near
+    if near.ndim == 1:
+        own = np.stack([value @ near, slope @ near], axis=-1)
     else:
-        field = field[np.ix_(near, near)]
         pairs = ((value, value), (slope, value), (value, slope))
-        own = np.stack([down @ field @ across.T for down, across in pairs], axis=-1)
-    own[..., 0] -= truth
+        own = np.stack([down @ near @ across.T for down, across in pairs], axis=-1)
+    own[..., 0] -= convolve.near_at_zero
     return own
-
-
-def _powers(u: Array, n: int) -> Array:
-    return u[:, None] ** np.arange(n - 1, -1, -1)
 
 
 def _shift(weights: Array, d: int) -> Array:
@@ -258,7 +218,3 @@ def _shift(weights: Array, d: int) -> Array:
     else:
         out[:, -d:] = weights[:, :d]
     return out
-
-
-def _along(axis: int, n_axes: int, values: Array) -> Array:
-    return values.reshape([-1 if a == axis else 1 for a in range(n_axes)])

@@ -14,6 +14,7 @@ from numba import njit
 from .threads import FAST
 
 WIDTH = 8
+RATIO = 8  # fine cells in a coarse one
 BELOW_ONE = 1.0 - 2.0**-24  # the largest float32 below 1, which rounding must not give
 
 
@@ -148,3 +149,27 @@ def gather_plane(start, stop, order, cell, fraction, charge, window, slope, fiel
         out[k, 0] = value - charge[i] * excess[0]
         out[k, 1] = by_row - charge[i] * excess[1]
         out[k, 2] = by_column - charge[i] * excess[2]
+
+
+@njit(nogil=True, fastmath=FAST, cache=True, error_model="numpy")
+def _add_row(row, weight, out):
+    """out += weight row"""
+    for k in range(out.size):
+        out[k] += weight * row[k]
+
+
+@njit(nogil=True, cache=True)
+def restrict_rows(start, stop, fine, table, coarse):
+    """Rows of a grid to rows of one RATIO times as coarse: coarse_c = sum_a table[a % RATIO, c - a // RATIO] fine_a"""
+    for c in range(start, stop):
+        coarse[c] = 0.0
+        for a in range(max(0, RATIO * (c - WIDTH + 1)), min(fine.shape[0], RATIO * (c + 1))):
+            _add_row(fine[a], table[a % RATIO, c - a // RATIO], coarse[c])
+
+
+@njit(nogil=True, cache=True)
+def prolong_rows(start, stop, coarse, table, fine):
+    """The transpose, added to the fine rows."""
+    for a in range(start, stop):
+        for k in range(WIDTH):
+            _add_row(coarse[a // RATIO + k], table[a % RATIO, k], fine[a])

@@ -16,7 +16,7 @@ Array = NDArray[np.floating[Any]]
 class Descent(Protocol):
     """An optimiser: it moves Z in place."""
 
-    def step(self, Z: Array, gradient: Array, rate: float) -> None: ...
+    def step(self, Z: Array, gradient: Array, rate: float, momentum: float) -> None: ...
 
     def permute(self, order: Any) -> None:
         """Follow the points into another order."""
@@ -28,15 +28,14 @@ class Descent(Protocol):
 class Momentum:
     """Momentum with a gain for every coordinate, the descent of t-SNE."""
 
-    def __init__(self, shape: tuple[int, int], *, momentum: float = 0.8, n_threads: int = 1) -> None:
-        self.momentum = momentum
+    def __init__(self, shape: tuple[int, int], *, n_threads: int = 1) -> None:
         self.n_threads = n_threads
         self.velocity = np.zeros(shape)
         self.gains = np.ones(shape)
 
-    def step(self, Z: Array, gradient: Array, rate: float) -> None:
+    def step(self, Z: Array, gradient: Array, rate: float, momentum: float) -> None:
         arrays = (Z, gradient, self.velocity, self.gains)
-        run_rows(momentum_step, Z.shape[0], Z.size, self.n_threads, *arrays, rate, self.momentum)
+        run_rows(momentum_step, Z.shape[0], Z.size, self.n_threads, *arrays, rate, momentum)
 
     def permute(self, order: Any) -> None:
         self.velocity, self.gains = self.velocity[order], self.gains[order]
@@ -47,7 +46,7 @@ class Momentum:
 
 
 class Adam:
-    """Adam (Kingma and Ba, 2015), the descent of the paper's experiments."""
+    """Adam (Kingma and Ba, 2015), the descent of the paper's experiments; its momenta are its own."""
 
     def __init__(self, shape: tuple[int, int], *, decay: tuple[float, float] = (0.9, 0.999)) -> None:
         self.decay = decay
@@ -55,7 +54,7 @@ class Adam:
         self.square = np.zeros(shape)
         self.n_steps = 0
 
-    def step(self, Z: Array, gradient: Array, rate: float) -> None:
+    def step(self, Z: Array, gradient: Array, rate: float, momentum: float) -> None:
         first, second = self.decay
         self.n_steps += 1
         self.mean = first * self.mean + (1.0 - first) * gradient

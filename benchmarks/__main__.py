@@ -17,7 +17,10 @@ TITLES = {
     "scale": "Time and memory",
     "neighbors": "Neighbours",
     "hubs": "Hubs",
+    "speed": "Speed of layouts",
+    "growth": "Growth",
     "quality": "Quality of layouts",
+    "study": "Choices of the method",
 }
 
 

@@ -81,7 +81,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         "adam" is the descent of the paper, without early exaggeration.
     max_iter : int, default=2000
         Largest number of iterations.
-    tol : float, default=1e-5
+    tol : float, default=3e-5
         The descent ends where the loss falls by less than this share of itself an iteration.
     marginal_tol : float, default=1e-2
         Largest distance of a row sum of Q from 1 at the end, where Q is doubly stochastic.
@@ -134,7 +134,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         learning_rate: float | str = "auto",
         optimizer: str = "momentum",
         max_iter: int = 2000,
-        tol: float = 1e-5,
+        tol: float = 3e-5,
         marginal_tol: float = 1e-2,
         method: str = "auto",
         callbacks: Any = None,

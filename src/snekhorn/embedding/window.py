@@ -25,7 +25,7 @@ def slopes(fractions: Array) -> Array:
 
 
 def sampled_transform(angles: Array) -> Array:
-    """Transform of the window sampled at the nodes, by which a grid's kernel is divided for each of spread and gather."""
+    """Transform of the window sampled at the nodes; spread and gather each multiply a grid's kernel by it."""
     nodes = np.arange(1, WIDTH // 2)
     return _SPLINE(WIDTH / 2) + 2.0 * np.cos(np.outer(angles, nodes)) @ _SPLINE(WIDTH / 2 + nodes)
 

@@ -1,4 +1,4 @@
-"""Compute the affinities of the paper on handwritten digits, check their properties, draw their row perplexities.
+"""Lay out handwritten digits with t-SNEkhorn and, beside it, t-SNE; print their scores, draw both.
 
 Run by `make demo`; writes to the folder `demo`.
 """
@@ -10,68 +10,57 @@ import matplotlib
 import numpy as np
 from sklearn.datasets import load_digits
 
-from snekhorn.affinities import (
-    DoublyStochasticAffinity,
-    EntropicAffinity,
-    GaussianAffinity,
-    SymmetricEntropicAffinity,
-    row_perplexities,
-)
+from snekhorn import TSNE, TSNEkhorn
+from snekhorn.affinities import row_perplexities
+from snekhorn.metrics import evaluate
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-PERPLEXITY = 30.0
-TOLERANCE = 1e-6
 FOLDER = Path("demo")
-AFFINITIES = {
-    "Gaussian, row-stochastic": GaussianAffinity(perplexity=PERPLEXITY),
-    "entropic (SNE)": EntropicAffinity(PERPLEXITY),
-    "entropic, symmetrised (t-SNE)": EntropicAffinity(PERPLEXITY, symmetrize=True),
-    "doubly stochastic": DoublyStochasticAffinity(perplexity=PERPLEXITY),
-    "symmetric entropic": SymmetricEntropicAffinity(PERPLEXITY),
-}
+METHODS = {"t-SNEkhorn": TSNEkhorn(), "t-SNE": TSNE()}
+SCORES = ("silhouette", "trustworthiness", "neighbor_recall", "knn_accuracy")
 
 
 def main() -> None:
-    X, _ = load_digits(return_X_y=True)
-    print(f"Affinities of {X.shape[0]:,} digits, perplexity {PERPLEXITY:g}\n")
-    print(f"{'':30}  symmetric  rows sum to 1  constant entropy  row perplexities   seconds")
-    perplexities = {}
-    for name, affinity in AFFINITIES.items():
+    X, y = load_digits(return_X_y=True)
+    print(f"{X.shape[0]:,} handwritten digits, {X.shape[1]} features\n")
+    print(f"{'':12}{'seconds':>8}{'iterations':>12}{'KL':>8}" + "".join(f"{score:>17}" for score in SCORES))
+    layouts = {}
+    for name, method in METHODS.items():
         start = time.perf_counter()
-        P = affinity.fit_transform(X)
+        Z = method.fit_transform(X)
         seconds = time.perf_counter() - start
-        rows = perplexities[name] = row_perplexities(P)
-        symmetric = np.abs(P - P.T).max() < TOLERANCE
-        unit_rows = np.abs(P.sum(axis=1) - 1.0).max() < TOLERANCE
-        constant = np.abs(np.log(rows / PERPLEXITY)).max() < TOLERANCE
-        marks = "".join(
-            f"{'yes' if holds else 'no':>{width}}"
-            for holds, width in zip((symmetric, unit_rows, constant), (9, 15, 18), strict=True)
-        )
-        print(f"{name:30}{marks}  {rows.min():7.2f} to {rows.max():6.1f}  {seconds:8.2f}")
+        scores = evaluate(X, Z, y)
+        layouts[name] = (Z, scores)
+        figures = "".join(f"{scores[score]:17.3f}" for score in SCORES)
+        print(f"{name:12}{seconds:8.1f}{method.n_iter_:12}{method.kl_divergence_:8.3f}{figures}")
+    print("\nEffective number of neighbours of a digit (the perplexity asked for is 30):")
+    for name, method in METHODS.items():
+        rows = row_perplexities(method.affinity_ / method.affinity_.sum(axis=1, keepdims=True))
+        print(f"{name:12}from {rows.min():.1f} to {rows.max():.1f}")
     FOLDER.mkdir(exist_ok=True)
-    picture = FOLDER / "row_perplexities.png"
-    draw(perplexities, picture)
-    print("\nOnly the symmetric entropic affinity has all three properties (Table 1 of the paper).")
-    print(f"Seconds include compilation on the first run. Picture: {picture}")
+    picture = FOLDER / "digits.png"
+    draw(layouts, y, picture)
+    print(f"\nSeconds include compilation on the first run. Picture: {picture}")
 
 
-def draw(perplexities: dict[str, np.ndarray], path: Path) -> None:
-    """One strip of points an affinity: its row perplexities, in the order of the data."""
-    figure, axes = plt.subplots(len(perplexities), 1, figsize=(7.0, 7.5), sharex=True, layout="constrained")
-    for ax, (name, rows) in zip(axes, perplexities.items(), strict=True):
-        ax.scatter(np.arange(rows.size), rows, s=3, color="#0072B2", linewidths=0)
-        ax.axhline(PERPLEXITY, color="#D55E00", linewidth=1, zorder=0)
-        ax.set_yscale("log")
-        ax.set_ylim(1.0, 1500.0)
-        ax.set_yticks([1, 10, 100, 1000], labels=["1", "10", "100", "1,000"])
-        ax.set_title(name, loc="left", fontsize=10)
-        ax.spines[["top", "right"]].set_visible(False)
-    axes[-1].set_xlabel("digit")
-    axes[len(axes) // 2].set_ylabel("perplexity of the row (effective number of neighbours)")
-    figure.suptitle(f"Row perplexities of five affinities; asked for: {PERPLEXITY:g} (orange)", fontsize=11)
+def draw(layouts: dict[str, tuple[np.ndarray, dict]], y: np.ndarray, path: Path) -> None:
+    """One panel a method, every digit in its colour, its number at the middle of its points."""
+    figure, axes = plt.subplots(1, len(layouts), figsize=(6.0 * len(layouts), 6.4), layout="constrained")
+    colours = plt.get_cmap("tab10").colors
+    for ax, (name, (Z, scores)) in zip(axes, layouts.items(), strict=True):
+        for digit in range(10):
+            points = Z[y == digit]
+            ax.scatter(*points.T, s=5, color=colours[digit], linewidths=0)
+            middle = np.median(points, axis=0)
+            box = {"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": colours[digit], "alpha": 0.85}
+            ax.annotate(str(digit), middle, ha="center", va="center", fontsize=11, bbox=box)
+        summary = f"silhouette {scores['silhouette']:.2f}, neighbour recall {scores['neighbor_recall']:.2f}"
+        ax.set_title(f"{name}\n", fontsize=14, loc="left")
+        ax.text(0.0, 1.01, summary, transform=ax.transAxes, fontsize=10, color="0.35")
+        ax.set_aspect("equal")
+        ax.set_axis_off()
     figure.savefig(path, dpi=150)
     plt.close(figure)
 

@@ -41,7 +41,6 @@ from .validation import (
 DENSE_LIMIT = 3000  # points; up to this many n_neighbors="auto" keeps all pairs
 EARLY_ITER = 250  # or a third of max_iter, where that is less
 EARLY_RATE, EARLY_MOMENTUM = 0.25, 0.8
-MAIN_RATE, MAIN_MOMENTUM = 1.0, 0.9  # see docs/optimisation.md
 SINKHORN_STEPS = 100  # each halves the error of the row sums
 FINE_MARGINAL = 1e-4  # row sums finer than this need the tight grid
 
@@ -317,8 +316,14 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         n_threads = count_threads(self.n_jobs)
         sums = potential(method, self._latent.kernel, n_threads)
         normalization = self._latent.normalization(sums, self_loops=self.latent_self_loops)
-        dtype = np.float64 if method == "exact" else np.float32
-        return Objective(P, self._latent.kernel, normalization, n_threads=n_threads, dtype=dtype)
+        return Objective(
+            P,
+            self._latent.kernel,
+            normalization,
+            n_threads=n_threads,
+            dtype=np.float64 if method == "exact" else np.float32,
+            symmetric=self._latent.normalized != "rows",
+        )
 
     def _descent(self, shape: tuple[int, int]) -> Descent:
         if self.optimizer == "adam":
@@ -330,10 +335,10 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if self.optimizer == "adam":
             none = Phase(0, 1.0, rate)
             return Schedule(none, Phase(self.max_iter, self.exaggeration, rate), self.tol, check_every=1)
-        early = min(EARLY_ITER, self.max_iter // 3)
+        early, latent = min(EARLY_ITER, self.max_iter // 3), self._latent
         return Schedule(
             Phase(early, self.early_exaggeration, rate * EARLY_RATE / self.early_exaggeration, EARLY_MOMENTUM),
-            Phase(self.max_iter - early, self.exaggeration, rate * MAIN_RATE / self.exaggeration, MAIN_MOMENTUM),
+            Phase(self.max_iter - early, self.exaggeration, rate * latent.rate / self.exaggeration, latent.momentum),
             self.tol,
         )
 

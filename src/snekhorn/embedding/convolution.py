@@ -61,9 +61,8 @@ class Padded:
     """
 
     def __init__(self, profile: Profile, spacing: float, shape: tuple[int, ...], dtype: Any, *, cells: int = 1) -> None:
-        self.lengths = tuple(fft.next_fast_len(2 * nodes + DECAY, real=True) for nodes in shape)
-        transform = _transform(profile, spacing, self.lengths, cells)
-        self.near = _around(transform, self.lengths)
+        self.lengths = tuple(_even_length(2 * nodes + DECAY) for nodes in shape)
+        transform, self.near = _transform(profile, spacing, self.lengths, cells)
         self.near_at_zero = float(profile(np.zeros(1))[0])
         self.transform = transform.astype(dtype)
 
@@ -83,9 +82,8 @@ class Split:
             return np.where(inside, kernel(squared) - (far(squared) if far else 0.0), 0.0)
 
         margin = int(radius / spacing) + 1
-        self.lengths = tuple(fft.next_fast_len(nodes + margin, real=True) for nodes in shape)
-        transform = _transform(near, spacing, self.lengths)
-        self.near = _around(transform, self.lengths)
+        self.lengths = tuple(_even_length(nodes + margin) for nodes in shape)
+        transform, self.near = _transform(near, spacing, self.lengths)
         self.near_at_zero = float(near(np.zeros(1))[0])
         self.transform = transform.astype(dtype)
         self.far: Padded | None = None
@@ -93,18 +91,25 @@ class Split:
             self.shape = tuple((nodes - 1) // RATIO + WIDTH for nodes in shape)
             self.far = Padded(far, RATIO * spacing, self.shape, dtype, cells=RATIO)
             self.table = weights(np.arange(RATIO) / RATIO).astype(dtype)
-            self.across = _interpolation(shape[1], self.shape[1], self.table)
 
     def __call__(self, grid: Array, n_threads: int) -> Array:
-        nodes = _convolve(grid, self.transform, self.lengths, n_threads)
-        if self.far is None:
-            return nodes
-        coarse = np.empty((self.shape[0], grid.shape[1]), grid.dtype)
-        run_rows(restrict_rows, coarse.shape[0], grid.size * WIDTH, n_threads, grid, self.table, coarse)
-        field = self.far(coarse @ self.across, n_threads) @ self.across.T
-        nodes = np.ascontiguousarray(nodes)
-        run_rows(prolong_rows, nodes.shape[0], grid.size * WIDTH, n_threads, field, self.table, nodes)
+        nodes = np.ascontiguousarray(_convolve(grid, self.transform, self.lengths, n_threads))
+        if self.far is not None:
+            down = self._restricted(grid, self.shape[0], n_threads)
+            coarse = self._restricted(np.ascontiguousarray(down.T), self.shape[1], n_threads)
+            field = self.far(np.ascontiguousarray(coarse.T), n_threads)
+            across = np.zeros((grid.shape[1], self.shape[0]), grid.dtype)
+            self._prolong(np.ascontiguousarray(field.T), across, n_threads)
+            self._prolong(np.ascontiguousarray(across.T), nodes, n_threads)
         return nodes
+
+    def _restricted(self, fine: Array, n_coarse: int, n_threads: int) -> Array:
+        coarse = np.empty((n_coarse, fine.shape[1]), fine.dtype)
+        run_rows(restrict_rows, n_coarse, fine.size * WIDTH, n_threads, fine, self.table, coarse)
+        return coarse
+
+    def _prolong(self, coarse: Array, fine: Array, n_threads: int) -> None:
+        run_rows(prolong_rows, fine.shape[0], fine.size * WIDTH, n_threads, coarse, self.table, fine)
 
 
 def _student_far(radius: float) -> Profile:
@@ -130,38 +135,29 @@ def _convolve(grid: Array, transform: Array, lengths: tuple[int, ...], n_threads
     return fft.irfft(wave, lengths[-1], axis=-1, workers=n_threads)[..., : grid.shape[-1]]
 
 
-def _transform(profile: Profile, spacing: float, lengths: tuple[int, ...], cells: int = 1) -> Array:
-    """Transform of the kernel on the periodic grid, divided by the squared transforms of the windows."""
-    squared: Any = 0.0
-    for axis, length in enumerate(lengths):
-        steps = np.arange(length)
-        squared = squared + _along(axis, len(lengths), (np.minimum(steps, length - steps) * spacing) ** 2)
-    transform = fft.rfftn(profile(squared)).real
-    for axis, length in enumerate(lengths):
-        angles = (
-            2.0
-            * np.pi
-            * np.minimum(np.arange(transform.shape[axis]), length - np.arange(transform.shape[axis]))
-            / length
-        )
+def _even_length(n: int) -> int:
+    """A length of at least n that is even and fast to transform."""
+    return 2 * int(fft.next_fast_len((n + 1) // 2, real=True))
+
+
+def _transform(profile: Profile, spacing: float, lengths: tuple[int, ...], cells: int = 1) -> tuple[Array, Array]:
+    """Transform of the kernel on the periodic grid, divided by the squared transforms of the windows.
+
+    With it, the potential of a charge at a node, at the nodes up to WIDTH - 1 away. The kernel is even along every
+    axis, so cosine transforms of one half of each do.
+    """
+    axes = range(len(lengths))
+    squared: Any = sum(_along(axis, lengths, (np.arange(lengths[axis] // 2 + 1) * spacing) ** 2) for axis in axes)
+    half = fft.dctn(profile(squared), type=1)
+    for axis in axes:
+        angles = 2.0 * np.pi * np.arange(half.shape[axis]) / lengths[axis]
         divisor = sampled_transform(angles) * (sampled_transform(angles / cells) if cells > 1 else 1.0)
-        transform /= _along(axis, len(lengths), divisor**2)
-    return transform
+        half /= _along(axis, lengths, divisor**2)
+    near = fft.idctn(half, type=1)[tuple(slice(WIDTH) for _ in axes)]
+    around = near[np.ix_(*[np.abs(np.arange(1 - WIDTH, WIDTH))] * len(lengths))]
+    whole = half if len(lengths) == 1 else np.concatenate([half, half[-2:0:-1]])  # the last axis stays a half
+    return whole, around
 
 
-def _around(transform: Array, lengths: tuple[int, ...]) -> Array:
-    """Potential of a charge at a node, at the nodes up to WIDTH - 1 away."""
-    near = np.arange(1 - WIDTH, WIDTH)
-    return fft.irfftn(transform, lengths)[np.ix_(*[near] * len(lengths))]
-
-
-def _interpolation(n_fine: int, n_coarse: int, table: Array) -> Array:
-    """Weights (n_fine, n_coarse) with which fine nodes see coarse ones."""
-    matrix = np.zeros((n_fine, n_coarse), table.dtype)
-    for node in range(n_fine):
-        matrix[node, node // RATIO : node // RATIO + WIDTH] = table[node % RATIO]
-    return matrix
-
-
-def _along(axis: int, n_axes: int, values: Array) -> Array:
-    return values.reshape([-1 if a == axis else 1 for a in range(n_axes)])
+def _along(axis: int, lengths: tuple[int, ...], values: Array) -> Array:
+    return values.reshape([-1 if a == axis else 1 for a in range(len(lengths))])

@@ -80,6 +80,7 @@ class _Run:
         self.objective, self.descent, self.schedule, self.callbacks = objective, descent, schedule, callbacks
         self.Z = np.array(Z, dtype=float, order="C")
         self.order = np.arange(len(Z))
+        self.damping = 1.0  # of the step, halved where the loss rises
         self.report = EmbeddingReport()
 
     def go(self, bar: Any) -> Stop:
@@ -98,13 +99,17 @@ class _Run:
             if self.due():
                 if self.look(bar):
                     return Stop.CALLBACK
-                if self.flat():
+                fall = self.relative_fall()
+                if abs(fall) < self.schedule.tol:
                     return Stop.CONVERGED
+                if fall < 0.0:
+                    self.damping /= 2
+                    self.descent.forget()
         return Stop.MAX_ITER
 
     def step(self, phase: Phase) -> None:
         gradient = self.objective.gradient(self.Z, phase.exaggeration)
-        self.descent.step(self.Z, gradient, phase.rate, phase.momentum)
+        self.descent.step(self.Z, gradient, self.damping * phase.rate, phase.momentum)
         self.report.n_iter += 1
 
     def due(self) -> bool:
@@ -123,12 +128,12 @@ class _Run:
         wishes = [callback(self.report.n_iter, loss, layout) for callback in self.callbacks]  # all are called
         return any(wishes)
 
-    def flat(self) -> bool:
-        """Whether the loss fell by less than tol since the last look, both in the main phase."""
+    def relative_fall(self) -> float:
+        """Share of the loss by which it fell an iteration since the last look, if that was in the main phase too."""
         steps, losses = self.schedule.check_every, self.report.losses
         if len(losses) < 2 or self.report.n_iter - steps <= self.schedule.early.n_iter:
-            return False
-        return losses[-2] - losses[-1] < self.schedule.tol * steps * abs(losses[-1])
+            return np.inf
+        return (losses[-2] - losses[-1]) / max(abs(losses[-1]), np.finfo(float).tiny) / steps
 
     def permute(self, order: Any) -> None:
         self.objective.permute(order)

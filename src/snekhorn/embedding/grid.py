@@ -29,7 +29,7 @@ from .window import SLOPE, WINDOW, slopes, weights
 
 FEWEST_CELLS = 32  # of the layout along an axis: small layouts need cells below the kernel's own scale
 MOST_CELLS = {1: 2**20, 2: 3000}  # the cells of a larger layout are wider: time and memory are bounded
-SLACK = 1.05  # a layout may grow this much before the grid is made anew
+SLACK = 1.08  # a layout may grow this much before the grid is made anew
 SELF_TABLE = 64  # fractions of a cell, along an axis, at which a charge's field at its own place is known
 
 

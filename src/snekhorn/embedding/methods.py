@@ -19,6 +19,15 @@ class Latent:
     normalized: str
 
     @property
+    def rate(self) -> float:
+        """Step of the descent proper; the Gaussian kernel's attraction does not level off with distance."""
+        return 1.0 if self.kernel is Kernel.STUDENT else 0.25
+
+    @property
+    def momentum(self) -> float:
+        return 0.9 if self.kernel is Kernel.STUDENT else 0.8
+
+    @property
     def doubly_stochastic(self) -> bool:
         return self.normalized == "both"
 

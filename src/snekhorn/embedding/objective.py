@@ -22,12 +22,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..kernels.attraction import attract, energy
+from ..kernels.attraction import attract, energy, permute_rows
 from ..kernels.threads import run_rows
 from .charges import Array, Kernel
 from .normalization import Normalization
 
 NEGLIGIBLE = 1e-6  # share of a row's mass that its smallest entries may have to be left out of the sums
+MANY = 0.05  # share of the entries that must be negligible for leaving them out to pay
+ENTRIES_AT_ONCE = 2**22
 
 
 class Objective:
@@ -42,19 +44,34 @@ class Objective:
     n_threads : int
     dtype : float32 or float64
         Precision of the sums over P.
+    symmetric : bool
+        Whether P is symmetric; if it is not, its symmetric part is all that <P, C> sees.
     """
 
     def __init__(
-        self, P: Any, kernel: Kernel, normalization: Normalization, *, n_threads: int = 1, dtype: Any = np.float32
+        self,
+        P: Any,
+        kernel: Kernel,
+        normalization: Normalization,
+        *,
+        n_threads: int = 1,
+        dtype: Any = np.float32,
+        symmetric: bool = True,
     ) -> None:
-        P = sparse.csr_matrix(P, dtype=float)
-        P = P * (P.shape[0] / P.sum())
+        P = sparse.csr_matrix(P)
         self.kernel = kernel
         self.normalization = normalization
         self.n_threads = n_threads
-        self.negative_entropy = _negative_entropy(P)
-        self.mass = (np.asarray(P.sum(axis=0)).ravel() + np.asarray(P.sum(axis=1)).ravel()) / 2
-        self._store(_without_negligible((P + P.T) / 2).astype(dtype))  # <P, C> sees no more of P than this
+        scale = P.shape[0] / P.sum(dtype=float)
+        self.negative_entropy = _negative_entropy(P.data, scale)
+        self.mass = np.asarray(P.sum(axis=1, dtype=float)).ravel() * scale
+        if not symmetric:
+            self.mass = (self.mass + np.asarray(P.sum(axis=0, dtype=float)).ravel() * scale) / 2
+            P = ((P + P.T) / 2).tocsr()
+        P = _without_negligible(P, scale)
+        self._indptr = P.indptr.astype(np.int64)
+        self._indices = P.indices.astype(np.int32, copy=False).view(np.uint32)
+        self._data = (P.data * scale).astype(dtype)
 
     @property
     def n_points(self) -> int:
@@ -75,15 +92,15 @@ class Objective:
 
     def permute(self, order: Any) -> None:
         """Follow the points into another order."""
+        places = np.empty(order.size, dtype=np.uint32)
+        places[order] = np.arange(order.size, dtype=np.uint32)
+        indptr = np.concatenate([[0], np.cumsum(np.diff(self._indptr)[order])])
+        arrays = (np.empty_like(self._indices), np.empty_like(self._data))
+        old = (self._indptr, self._indices, self._data)
+        run_rows(permute_rows, order.size, self._data.size, self.n_threads, order, places, *old, indptr, *arrays)
+        self._indptr, (self._indices, self._data) = indptr, arrays
         self.mass = self.mass[order]
-        P = sparse.csr_matrix((self._data, self._indices.view(np.int32), self._indptr))
-        self._store(P[order][:, order])
         self.normalization.permute(order)
-
-    def _store(self, P: sparse.csr_matrix) -> None:
-        P.sort_indices()
-        self._indptr, self._data = P.indptr.astype(np.int64), P.data
-        self._indices = P.indices.astype(np.uint32)
 
     def _over_pairs(self, kernel: Any, Z: Array, out: Array) -> None:
         arrays = (self._indptr, self._indices, self._data, np.ascontiguousarray(Z, dtype=self._data.dtype))
@@ -91,13 +108,21 @@ class Objective:
         run_rows(kernel, self.n_points, self._data.size, self.n_threads, *arrays, student, out)
 
 
-def _negative_entropy(P: sparse.csr_matrix) -> float:
-    """sum P log P"""
-    return float(np.sum(P.data * np.log(np.where(P.data > 0.0, P.data, 1.0))))
+def _negative_entropy(data: Array, scale: float) -> float:
+    """sum P log P of the scaled entries, a part at a time: P may fill much of the memory."""
+    total = 0.0
+    for start in range(0, data.size, ENTRIES_AT_ONCE):
+        p = data[start : start + ENTRIES_AT_ONCE] * scale
+        total += float(np.sum(p * np.log(np.where(p > 0.0, p, 1.0)), dtype=float))
+    return total
 
 
-def _without_negligible(P: sparse.csr_matrix) -> sparse.csr_matrix:
-    """P without entries that together hold less than NEGLIGIBLE of a row."""
-    P.data[P.data < NEGLIGIBLE / P.shape[0]] = 0.0
+def _without_negligible(P: sparse.csr_matrix, scale: float) -> sparse.csr_matrix:
+    """P without entries that together hold less than NEGLIGIBLE of a row, if they are many."""
+    small = P.data < NEGLIGIBLE / P.shape[0] / scale
+    if np.count_nonzero(small) < MANY * small.size:
+        return P
+    P = P.copy()
+    P.data[small] = 0.0
     P.eliminate_zeros()
     return P

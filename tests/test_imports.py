@@ -27,7 +27,7 @@ ALLOWED = {
     "embedding": BELOW | {"optim"},
     "reference": BELOW | {"costs", "neighbors"},
     "estimators": BELOW
-    | {"affinities", "alerts", "embedding", "optim", "pairs", "persistence", "reference", "validation"},
+    | {"affinities", "alerts", "embedding", "memory", "optim", "pairs", "persistence", "reference", "validation"},
     "persistence": {"affinities", "embedding", "estimators", "optim", "reference"},
     "__init__": {"affinities", "estimators", "metrics", "persistence"},
 }

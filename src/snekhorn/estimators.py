@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -25,6 +26,7 @@ from .embedding.placement import place
 from .embedding.report import EmbeddingReport, Stop
 from .embedding.start import pca_layout, random_layout, spectral_layout
 from .kernels.threads import count_threads
+from .memory import require
 from .optim.descent import Adam, Descent, Momentum
 from .pairs import NEIGHBORS_PER_PERPLEXITY
 from .reference import Reference
@@ -38,6 +40,7 @@ from .validation import (
     check_positive,
 )
 
+BYTES_PER_PAIR, BYTES_PER_POINT = 24, 500  # of memory that the descent takes beside P
 DENSE_LIMIT = 3000  # points; up to this many n_neighbors="auto" keeps all pairs
 EARLY_ITER = 250  # or a third of max_iter, where that is less
 EARLY_RATE, EARLY_MOMENTUM = 0.25, 0.8
@@ -314,6 +317,9 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _objective(self, P: Any, method: str) -> Objective:
         n_threads = count_threads(self.n_jobs)
+        n_pairs = P.nnz if sparse.issparse(P) else P.size
+        needed = n_pairs * BYTES_PER_PAIR + P.shape[0] * BYTES_PER_POINT
+        require(needed, f"the layout of {P.shape[0]:,} points", "lower n_neighbors or perplexity")
         sums = potential(method, self._latent.kernel, n_threads)
         normalization = self._latent.normalization(sums, self_loops=self.latent_self_loops)
         return Objective(

@@ -31,6 +31,7 @@ FEWEST_CELLS = 32  # of the layout along an axis: small layouts need cells below
 MOST_CELLS = {1: 2**20, 2: 3000}  # the cells of a larger layout are wider: time and memory are bounded
 SLACK = 1.08  # a layout may grow this much before the grid is made anew
 SELF_TABLE = 64  # fractions of a cell, along an axis, at which a charge's field at its own place is known
+FAINTEST = {np.float32: 1e-6, np.float64: 1e-9}  # share of the largest potential below which others are noise
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,10 @@ class GridSum:
         if self._mesh is None or not self._mesh.suits(Z):
             self._mesh = Mesh.around(Z, self.kernel, self.accuracy)
         return self._mesh.sums(Z, charges, self.n_threads)
+
+    def others(self, Z: Array, charges: Array) -> tuple[Array, Array]:
+        phi, slope = self(Z, charges)
+        return np.maximum(phi - charges, FAINTEST[self.accuracy.dtype] * float(phi.max())), slope
 
     def freeze(self, Z: Array, charges: Array) -> Field:
         return GridField.of(Mesh.around(Z, self.kernel, self.accuracy), Z, charges, self.kernel, self.n_threads)

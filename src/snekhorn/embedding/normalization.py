@@ -1,7 +1,6 @@
 """How Q is made of the latent kernel, and the repulsion that follows from it.
 
-All three need nothing but potentials of charges. A point's own term k(0) = 1 is part of a potential; where Q has
-no self-loops it is taken off.
+All three need nothing but potentials of charges, without a point's own where Q has no self-loops.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import numpy as np
 
 from .charges import Array, Potential
 
-SMALLEST = 1e-300  # potential of a point that nothing reaches: its logarithm stays finite
 WARM_UP = 12  # Sinkhorn steps on the first layout; each halves the error
 
 
@@ -78,10 +76,10 @@ class DoublyStochastic:
             self.f = self.f[order]
 
     def _potential(self, Z: Array, charges: Array) -> tuple[Array, Array]:
-        phi, slope = self.sums(Z, charges)
         if not self.self_loops:
-            phi = phi - charges
-        return np.maximum(phi, SMALLEST), slope
+            return self.sums.others(Z, charges)
+        phi, slope = self.sums(Z, charges)
+        return np.maximum(phi, charges), slope  # a point's own term is the least that it can be
 
     def _warm(self, Z: Array) -> Array:
         if self.f is None:
@@ -97,12 +95,12 @@ class TotalSum:
         self.sums = sums
 
     def repulsion(self, Z: Array, rows: Array) -> Array:
-        phi, slope = self.sums(Z, np.ones(Z.shape[0]))
-        return (2.0 * Z.shape[0] / _total(phi)) * slope
+        phi, slope = self.sums.others(Z, np.ones(Z.shape[0]))
+        return (2.0 * Z.shape[0] / np.sum(phi)) * slope
 
     def value(self, Z: Array, rows: Array, columns: Array) -> float:
-        phi, _ = self.sums(Z, np.ones(Z.shape[0]))
-        return float(np.sum(rows)) * float(np.log(_total(phi) / Z.shape[0]))
+        phi, _ = self.sums.others(Z, np.ones(Z.shape[0]))
+        return float(np.sum(rows)) * float(np.log(np.sum(phi) / Z.shape[0]))
 
     def permute(self, order: Any) -> None:
         """Nothing depends on the order."""
@@ -115,21 +113,13 @@ class RowSums:
         self.sums = sums
 
     def repulsion(self, Z: Array, rows: Array) -> Array:
-        phi, slope = self._potential(Z)
+        phi, slope = self.sums.others(Z, np.ones(Z.shape[0]))
         charges = rows / phi
         return charges[:, None] * slope + self.sums(Z, charges)[1]
 
     def value(self, Z: Array, rows: Array, columns: Array) -> float:
-        return float(np.sum(rows * np.log(self._potential(Z)[0])))
+        phi, _ = self.sums.others(Z, np.ones(Z.shape[0]))
+        return float(np.sum(rows * np.log(phi)))
 
     def permute(self, order: Any) -> None:
         """Nothing depends on the order."""
-
-    def _potential(self, Z: Array) -> tuple[Array, Array]:
-        phi, slope = self.sums(Z, np.ones(Z.shape[0]))
-        return np.maximum(phi - 1.0, SMALLEST), slope
-
-
-def _total(phi: Array) -> float:
-    """Sum of the kernel over pairs of different points."""
-    return max(float(np.sum(phi - 1.0)), SMALLEST)

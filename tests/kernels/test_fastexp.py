@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from snekhorn.kernels.fastexp import LARGEST_EXPONENT, SMALLEST_EXPONENT, fast_exp
+from snekhorn.kernels.fastexp import LARGEST_EXPONENT, SMALLEST_EXPONENT, fast_exp, fast_log
 
 
 def _values(x):
@@ -24,3 +24,23 @@ def test_clips_to_the_normal_numbers(x, end):
 
 def test_zero_gives_one_exactly():
     assert fast_exp(0.0) == 1.0
+
+
+@pytest.mark.parametrize("decades", [1e-6, 0.1, 1.0, 20.0, 300.0])
+def test_is_log_to_a_part_in_a_million_million(decades, rng):
+    x = 10.0 ** np.concatenate([rng.uniform(-decades, decades, 3000), [-decades, 0.0, decades]])
+    found = np.array([fast_log(value) for value in x])
+    want = np.log(x.astype(np.longdouble))
+    assert (np.abs(found - want) <= 1e-12 * np.maximum(np.abs(want), 1.0)).all()
+
+
+def test_log_at_the_edges_of_its_pieces():
+    ends = [np.finfo(float).tiny, np.finfo(float).max]
+    for x in (np.sqrt(0.5), np.sqrt(2.0), 1.0, 2.0, 0.5):
+        ends += [np.nextafter(x, 0.0), x, np.nextafter(x, 3.0)]
+    for x in ends:
+        assert fast_log(x) == pytest.approx(np.log(x), rel=1e-12, abs=1e-12)
+
+
+def test_log_of_one_is_zero_exactly():
+    assert fast_log(1.0) == 0.0

@@ -1,7 +1,7 @@
 """The potential of charges: one primitive under every objective, with two implementations.
 
 Charges q_j at points z_j and a radial kernel k give the potential phi(z) = sum_j q_j k(|z - z_j|^2). Both
-implementations return phi and its gradient at the points, the charge's own k(0) = 1 included.
+implementations return phi and its gradient at the points, with the charge's own k(0) = 1 or without.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.charges import direct_sums
+from ..kernels.charges import direct_sums, others_sums
 from ..kernels.threads import run_rows
+
+SMALLEST = 1e-300  # potential of a point that nothing reaches: its logarithm stays finite
 
 Array = NDArray[np.floating[Any]]
 
@@ -47,6 +49,9 @@ class Potential(Protocol):
     def __call__(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         """phi (n,) and its gradient (n, d) at the points Z (n, d)."""
 
+    def others(self, Z: Array, charges: Array) -> tuple[Array, Array]:
+        """The same without the point's own charge; phi is positive, however far the others are."""
+
     def freeze(self, Z: Array, charges: Array) -> Field:
         """The potential of these charges, for use at other places."""
 
@@ -60,6 +65,13 @@ class DirectSum:
 
     def __call__(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         return self.freeze(Z, charges).at(Z)
+
+    def others(self, Z: Array, charges: Array) -> tuple[Array, Array]:
+        n, d = Z.shape
+        out = np.empty((n, 4))
+        arguments = (_columns(Z), np.ascontiguousarray(charges, dtype=float), self.kernel is Kernel.STUDENT, out)
+        run_rows(others_sums, n, n * n, self.n_threads, *arguments)
+        return np.maximum(out[:, 0], SMALLEST), out[:, 1 : d + 1]
 
     def freeze(self, Z: Array, charges: Array) -> Field:
         return _DirectField(self.kernel, self.n_threads, _columns(Z), np.ascontiguousarray(charges, dtype=float))

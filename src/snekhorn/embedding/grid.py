@@ -29,8 +29,12 @@ from .window import SLOPE, WINDOW, slopes, weights
 
 FEWEST_CELLS = 32  # of the layout along an axis: small layouts need cells below the kernel's own scale
 MOST_CELLS = {1: 2**20, 2: 3000}  # the cells of a larger layout are wider: time and memory are bounded
+SMALLEST_CELL = 1e-4  # finer ones would only add rounding
+ROUNDING = 1e-12  # share of a coordinate below which its places in a cell are not told apart
+LARGEST = 1e100  # coordinate whose square is safe
 SLACK = 1.08  # a layout may grow this much before the grid is made anew
 SELF_TABLE = 64  # fractions of a cell, along an axis, at which a charge's field at its own place is known
+FAINTEST = {np.float32: 1e-6, np.float64: 1e-9}  # share of the largest potential below which others are noise
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,10 @@ class GridSum:
         if self._mesh is None or not self._mesh.suits(Z):
             self._mesh = Mesh.around(Z, self.kernel, self.accuracy)
         return self._mesh.sums(Z, charges, self.n_threads)
+
+    def others(self, Z: Array, charges: Array) -> tuple[Array, Array]:
+        phi, slope = self(Z, charges)
+        return np.maximum(phi - charges, FAINTEST[self.accuracy.dtype] * float(phi.max())), slope
 
     def freeze(self, Z: Array, charges: Array) -> Field:
         return GridField.of(Mesh.around(Z, self.kernel, self.accuracy), Z, charges, self.kernel, self.n_threads)
@@ -124,8 +132,9 @@ class Mesh:
         low, high = box(Z)
         extent = (high - low) * SLACK
         widest = float(extent.max())
-        spacing = min(accuracy.spacing, widest / FEWEST_CELLS) or accuracy.spacing
-        spacing = max(spacing, widest / MOST_CELLS[Z.shape[1]])
+        farthest = float(np.maximum(np.abs(low), np.abs(high)).max())
+        spacing = min(accuracy.spacing, max(widest / FEWEST_CELLS, SMALLEST_CELL))
+        spacing = max(spacing, widest / MOST_CELLS[Z.shape[1]], ROUNDING * farthest)
         n_cells = tuple(int(cells) + 1 for cells in extent / spacing)
         offset = float(kernel(np.sum(extent**2))) if spacing < accuracy.spacing else 0.0
         nodes = tuple(cells + WIDTH - 1 for cells in n_cells)
@@ -188,7 +197,9 @@ class Mesh:
 
 
 def box(Z: Array) -> tuple[Array, Array]:
-    """Lower and upper corner of the layout."""
+    """Lower and upper corner of the layout, which must be finite: the compiled loops trust that it fits."""
+    if not (np.abs(Z) < LARGEST).all():
+        raise FloatingPointError("the layout overflowed; lower learning_rate, or set it to 'auto'.")
     low, high = np.empty(Z.shape[1]), np.empty(Z.shape[1])
     bounds(Z, low, high)
     return low, high

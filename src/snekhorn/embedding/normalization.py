@@ -1,7 +1,6 @@
 """How Q is made of the latent kernel, and the repulsion that follows from it.
 
-All three need nothing but potentials of charges. A point's own term k(0) = 1 is part of a potential; where Q has
-no self-loops it is taken off.
+All three need nothing but potentials of charges, without a point's own where Q has no self-loops.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import numpy as np
 
 from .charges import Array, Potential
 
-SMALLEST = 1e-300  # potential of a point that nothing reaches: its logarithm stays finite
 WARM_UP = 12  # Sinkhorn steps on the first layout; each halves the error
 
 
@@ -21,11 +19,11 @@ class Normalization(Protocol):
 
     sums: Potential
 
-    def repulsion(self, Z: Array) -> Array:
-        """n times the gradient (n, d) of what the normalisation adds to the loss."""
+    def repulsion(self, Z: Array, rows: Array) -> Array:
+        """n times the gradient (n, d) of what the normalisation adds to the loss; `rows` are the row sums of P."""
 
-    def value(self, Z: Array, mass: Array) -> float:
-        """n times what it adds to the loss; `mass` is the mean of the row and column sums of P."""
+    def value(self, Z: Array, rows: Array, columns: Array) -> float:
+        """n times what it adds to the loss; `rows` and `columns` are the sums of P."""
 
     def permute(self, order: Any) -> None:
         """Follow the points into another order."""
@@ -49,16 +47,17 @@ class DoublyStochastic:
         self.self_loops = self_loops
         self.f: Array | None = None
 
-    def repulsion(self, Z: Array) -> Array:
+    def repulsion(self, Z: Array, rows: Array) -> Array:
         f = self._warm(Z)
         charges = np.exp(f)
         phi, slope = self._potential(Z, charges)
         self.f = (f - np.log(phi)) / 2
         return 2.0 * charges[:, None] * slope
 
-    def value(self, Z: Array, mass: Array) -> float:
+    def value(self, Z: Array, rows: Array, columns: Array) -> float:
         f = self._warm(Z)
-        return float(np.sum(np.exp(f) * self._potential(Z, np.exp(f))[0]) - 2.0 * np.sum(f * mass) - np.sum(mass))
+        total = np.sum(np.exp(f) * self._potential(Z, np.exp(f))[0])
+        return float(total - np.sum(f * (rows + columns)) - np.sum(rows))
 
     def balance(self, Z: Array, tol: float, max_steps: int) -> float:
         """Sinkhorn steps at a fixed layout, until the worst row sum is within tol of 1; return its distance."""
@@ -77,10 +76,10 @@ class DoublyStochastic:
             self.f = self.f[order]
 
     def _potential(self, Z: Array, charges: Array) -> tuple[Array, Array]:
-        phi, slope = self.sums(Z, charges)
         if not self.self_loops:
-            phi = phi - charges
-        return np.maximum(phi, SMALLEST), slope
+            return self.sums.others(Z, charges)
+        phi, slope = self.sums(Z, charges)
+        return np.maximum(phi, charges), slope  # a point's own term is the least that it can be
 
     def _warm(self, Z: Array) -> Array:
         if self.f is None:
@@ -95,13 +94,13 @@ class TotalSum:
     def __init__(self, sums: Potential) -> None:
         self.sums = sums
 
-    def repulsion(self, Z: Array) -> Array:
-        phi, slope = self.sums(Z, np.ones(Z.shape[0]))
-        return (2.0 * Z.shape[0] / _total(phi)) * slope
+    def repulsion(self, Z: Array, rows: Array) -> Array:
+        phi, slope = self.sums.others(Z, np.ones(Z.shape[0]))
+        return (2.0 * Z.shape[0] / np.sum(phi)) * slope
 
-    def value(self, Z: Array, mass: Array) -> float:
-        phi, _ = self.sums(Z, np.ones(Z.shape[0]))
-        return float(np.sum(mass)) * float(np.log(_total(phi) / Z.shape[0]))
+    def value(self, Z: Array, rows: Array, columns: Array) -> float:
+        phi, _ = self.sums.others(Z, np.ones(Z.shape[0]))
+        return float(np.sum(rows)) * float(np.log(np.sum(phi) / Z.shape[0]))
 
     def permute(self, order: Any) -> None:
         """Nothing depends on the order."""
@@ -113,21 +112,14 @@ class RowSums:
     def __init__(self, sums: Potential) -> None:
         self.sums = sums
 
-    def repulsion(self, Z: Array) -> Array:
-        phi, slope = self._potential(Z)
-        return slope / phi[:, None] + self.sums(Z, 1.0 / phi)[1]
+    def repulsion(self, Z: Array, rows: Array) -> Array:
+        phi, slope = self.sums.others(Z, np.ones(Z.shape[0]))
+        charges = rows / phi
+        return charges[:, None] * slope + self.sums(Z, charges)[1]
 
-    def value(self, Z: Array, mass: Array) -> float:
-        return float(np.sum(mass * np.log(self._potential(Z)[0])))
+    def value(self, Z: Array, rows: Array, columns: Array) -> float:
+        phi, _ = self.sums.others(Z, np.ones(Z.shape[0]))
+        return float(np.sum(rows * np.log(phi)))
 
     def permute(self, order: Any) -> None:
         """Nothing depends on the order."""
-
-    def _potential(self, Z: Array) -> tuple[Array, Array]:
-        phi, slope = self.sums(Z, np.ones(Z.shape[0]))
-        return np.maximum(phi - 1.0, SMALLEST), slope
-
-
-def _total(phi: Array) -> float:
-    """Sum of the kernel over pairs of different points."""
-    return max(float(np.sum(phi - 1.0)), SMALLEST)

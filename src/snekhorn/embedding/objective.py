@@ -10,7 +10,7 @@ potential of charges:
 
     Q doubly stochastic   charges e^f, f from Sinkhorn's algorithm
     Q of total sum n      charges 1
-    Q normalised by row   charges 1, and 1 / phi
+    Q normalised by row   charges 1, and (row sums of P) / phi
 
 see `normalization`.
 """
@@ -64,9 +64,9 @@ class Objective:
         self.n_threads = n_threads
         scale = P.shape[0] / P.sum(dtype=float)
         self.negative_entropy = _negative_entropy(P.data, scale)
-        self.mass = np.asarray(P.sum(axis=1, dtype=float)).ravel() * scale
+        self.rows = self.columns = np.asarray(P.sum(axis=1, dtype=float)).ravel() * scale
         if not symmetric:
-            self.mass = (self.mass + np.asarray(P.sum(axis=0, dtype=float)).ravel() * scale) / 2
+            self.columns = np.asarray(P.sum(axis=0, dtype=float)).ravel() * scale
             P = ((P + P.T) / 2).tocsr()
         P = _without_negligible(P, scale)
         self._indptr = P.indptr.astype(np.int64)
@@ -75,19 +75,19 @@ class Objective:
 
     @property
     def n_points(self) -> int:
-        return self.mass.size
+        return self.rows.size
 
     def gradient(self, Z: Array, exaggeration: float = 1.0) -> Array:
         """n times the gradient (n, d) of the loss, the attraction multiplied by `exaggeration`."""
         pull = np.empty(Z.shape, dtype=self._data.dtype)
         self._over_pairs(attract, Z, pull)
-        return self.normalization.repulsion(Z) + (4.0 * exaggeration) * pull
+        return self.normalization.repulsion(Z, self.rows) + (4.0 * exaggeration) * pull
 
     def loss(self, Z: Array) -> float:
         """KL(P | Q) / n"""
         rows = np.empty(self.n_points)
         self._over_pairs(energy, Z, rows)
-        total = self.negative_entropy + float(np.sum(rows)) + self.normalization.value(Z, self.mass)
+        total = self.negative_entropy + float(np.sum(rows)) + self.normalization.value(Z, self.rows, self.columns)
         return total / self.n_points
 
     def permute(self, order: Any) -> None:
@@ -99,7 +99,7 @@ class Objective:
         old = (self._indptr, self._indices, self._data)
         run_rows(permute_rows, order.size, self._data.size, self.n_threads, order, places, *old, indptr, *arrays)
         self._indptr, (self._indices, self._data) = indptr, arrays
-        self.mass = self.mass[order]
+        self.rows, self.columns = self.rows[order], self.columns[order]
         self.normalization.permute(order)
 
     def _over_pairs(self, kernel: Any, Z: Array, out: Array) -> None:

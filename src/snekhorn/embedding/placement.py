@@ -37,7 +37,7 @@ def place(field: Field, Z: Array, indices: Any, p: Array, n_threads: int) -> Arr
             break
         tried = np.where(active[:, None], places + step[:, None] * move, places)
         new_loss, new_move = problem.evaluate(tried)
-        better = active & (new_loss < loss)
+        better = active & (new_loss < loss) & (new_loss > -np.inf)  # a potential of 0 is noise
         places = np.where(better[:, None], tried, places)
         move = np.where(better[:, None], new_move, move)
         loss = np.where(better, new_loss, loss)

@@ -18,13 +18,14 @@ SPECTRAL_EXTRA = 4  # directions beyond those wanted, for a faster approach
 def pca_layout(X: Any, n_components: int, seed: int = 0) -> Array:
     """Principal components of X, the sign of each such that its largest loading is positive."""
     rank = min(n_components, *X.shape)
-    if sparse.issparse(X):
-        model = TruncatedSVD(min(rank, X.shape[1] - 1) or 1, random_state=seed)
-    else:
-        model = PCA(rank, random_state=seed)
+    if sparse.issparse(X) and X.shape[1] <= n_components:
+        X = X.toarray()  # too thin for the sparse decomposition
+    model = (TruncatedSVD if sparse.issparse(X) else PCA)(rank, random_state=seed)
     Z = np.zeros((X.shape[0], n_components))
-    found = model.fit_transform(X)
+    with np.errstate(divide="ignore", invalid="ignore"):  # shares of a variance of 0, which nobody asks for
+        found = model.fit_transform(X)
     signs = np.sign([row[np.argmax(np.abs(row))] for row in model.components_])
+    found = np.where(found.std(axis=0) > _rounding(X), found, 0.0)
     Z[:, : found.shape[1]] = found * np.where(signs == 0.0, 1.0, signs)
     return _scaled(Z, seed)
 
@@ -44,7 +45,7 @@ def spectral_layout(P: Any, n_components: int, seed: int = 0) -> Array:
     P = (P + P.T) / 2
     root = np.sqrt(np.maximum(np.asarray(P.sum(axis=1)).ravel(), np.finfo(float).tiny))
     constant = root / np.linalg.norm(root)
-    n_directions = min(n, n_components + SPECTRAL_EXTRA)
+    n_directions = min(n - 1, n_components + SPECTRAL_EXTRA)  # the constant one is left out
     V = np.random.default_rng(seed).normal(size=(n, n_directions))
     for _ in range(SPECTRAL_STEPS):
         V -= np.outer(constant, constant @ V)
@@ -59,6 +60,11 @@ def spectral_layout(P: Any, n_components: int, seed: int = 0) -> Array:
     signs = np.sign(found[np.argmax(np.abs(found), axis=0), np.arange(found.shape[1])])
     Z[:, : found.shape[1]] = found * signs / (np.std(found, axis=0) + np.finfo(float).tiny)
     return _scaled(Z, seed)
+
+
+def _rounding(X: Any) -> float:
+    """Variation of X that may be nothing but rounding."""
+    return 64 * float(np.finfo(X.dtype).eps) * max(float(X.max()), -float(X.min()))
 
 
 def _scaled(Z: Array, seed: int) -> Array:

@@ -54,10 +54,11 @@ def attract(start, stop, indptr, indices, p, z, student, out):
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def _energy(p, squared, student):
     """sum_k P_k C(squared_k)"""
-    total = 0.0
+    total = spread = 0.0
     for k in range(p.size):
         total += p[k] * (fast_log(1.0 + squared[k]) if student else squared[k])
-    return total
+        spread += squared[k]
+    return total if np.isfinite(spread) else spread  # the logarithm would hide an overflow
 
 
 @njit(nogil=True, cache=True)

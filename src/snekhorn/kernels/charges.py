@@ -1,5 +1,6 @@
 """The potential of charges by the direct sum over all pairs, for the Student and the Gaussian kernel."""
 
+import numpy as np
 from numba import njit
 
 from .fastexp import fast_exp
@@ -50,3 +51,15 @@ def direct_sums(start, stop, points, charge, places, student, out):
         else:
             value, by_x, by_y, by_w = _gaussian_row(x, y, w, charge, x_i, y_i, w_i)
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = value, 2.0 * by_x, 2.0 * by_y, 2.0 * by_w
+
+
+@njit(nogil=True, cache=True)
+def others_sums(start, stop, points, charge, student, out):
+    """The same at the points themselves, without a charge's own term, which would drown those of charges far away."""
+    for i in range(start, stop):
+        out[i] = 0.0
+        here = points[:, i : i + 1]
+        before, after = out[i : i + 1], np.empty((1, 4))
+        direct_sums(0, 1, points[:, :i], charge[:i], here, student, before)
+        direct_sums(0, 1, points[:, i + 1 :], charge[i + 1 :], here, student, after)
+        out[i] += after[0]

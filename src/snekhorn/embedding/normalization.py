@@ -25,7 +25,8 @@ class Normalization(Protocol):
         """n times the gradient (n, d) of what the normalisation adds to the loss."""
 
     def value(self, Z: Array, mass: Array) -> float:
-        """n times what it adds to the loss; `mass` is the mean of the row and column sums of P."""
+        """n times what it adds to the loss; `mass` is the row sums of P or, where Q is symmetric, their mean with
+        the column sums."""
 
     def permute(self, order: Any) -> None:
         """Follow the points into another order."""
@@ -97,11 +98,11 @@ class TotalSum:
 
     def repulsion(self, Z: Array) -> Array:
         phi, slope = self.sums(Z, np.ones(Z.shape[0]))
-        return (2.0 * Z.shape[0] / _total(phi)) * slope
+        return (2.0 * Z.shape[0] / _total(phi, self.sums.noise)) * slope
 
     def value(self, Z: Array, mass: Array) -> float:
         phi, _ = self.sums(Z, np.ones(Z.shape[0]))
-        return float(np.sum(mass)) * float(np.log(_total(phi) / Z.shape[0]))
+        return float(np.sum(mass)) * float(np.log(_total(phi, self.sums.noise) / Z.shape[0]))
 
     def permute(self, order: Any) -> None:
         """Nothing depends on the order."""
@@ -125,9 +126,9 @@ class RowSums:
 
     def _potential(self, Z: Array) -> tuple[Array, Array]:
         phi, slope = self.sums(Z, np.ones(Z.shape[0]))
-        return np.maximum(phi - 1.0, SMALLEST), slope
+        return np.maximum(phi - 1.0, self.sums.noise), slope
 
 
-def _total(phi: Array) -> float:
+def _total(phi: Array, noise: float) -> float:
     """Sum of the kernel over pairs of different points."""
-    return max(float(np.sum(phi - 1.0)), SMALLEST)
+    return max(float(np.sum(phi - 1.0)), noise * phi.size)

@@ -25,7 +25,7 @@ from scipy import sparse
 from ..kernels.attraction import attract, energy
 from ..kernels.threads import run_rows
 from .charges import Array, Kernel
-from .normalization import Normalization
+from .normalization import Normalization, RowSums
 
 NEGLIGIBLE = 1e-6  # share of a row's mass that its smallest entries may have to be left out of the sums
 
@@ -36,7 +36,7 @@ class Objective:
     Parameters
     ----------
     P : array or sparse matrix of shape (n, n)
-        Non-negative; scaled so that rows sum to 1 on average.
+        Non-negative; scaled so that rows sum to 1, on average or, where Q is normalised by row, each.
     kernel : Kernel
     normalization : Normalization
     n_threads : int
@@ -47,13 +47,13 @@ class Objective:
     def __init__(
         self, P: Any, kernel: Kernel, normalization: Normalization, *, n_threads: int = 1, dtype: Any = np.float32
     ) -> None:
-        P = sparse.csr_matrix(P, dtype=float)
-        P = P * (P.shape[0] / P.sum())
+        P = _scaled(sparse.csr_matrix(P, dtype=float), by_row=isinstance(normalization, RowSums))
         self.kernel = kernel
         self.normalization = normalization
         self.n_threads = n_threads
         self.negative_entropy = _negative_entropy(P)
-        self.mass = (np.asarray(P.sum(axis=0)).ravel() + np.asarray(P.sum(axis=1)).ravel()) / 2
+        rows, columns = np.asarray(P.sum(axis=1)).ravel(), np.asarray(P.sum(axis=0)).ravel()
+        self.mass = rows if isinstance(normalization, RowSums) else (rows + columns) / 2
         self._store(_without_negligible((P + P.T) / 2).astype(dtype))  # <P, C> sees no more of P than this
 
     @property
@@ -76,7 +76,8 @@ class Objective:
     def permute(self, order: Any) -> None:
         """Follow the points into another order."""
         self.mass = self.mass[order]
-        P = sparse.csr_matrix((self._data, self._indices.view(np.int32), self._indptr))
+        arrays = (self._data, self._indices.view(np.int32), self._indptr)
+        P = sparse.csr_matrix(arrays, shape=(self.n_points, self.n_points))
         self._store(P[order][:, order])
         self.normalization.permute(order)
 
@@ -89,6 +90,13 @@ class Objective:
         arrays = (self._indptr, self._indices, self._data, np.ascontiguousarray(Z, dtype=self._data.dtype))
         student = self.kernel is Kernel.STUDENT
         run_rows(kernel, self.n_points, self._data.size, self.n_threads, *arrays, student, out)
+
+
+def _scaled(P: sparse.csr_matrix, *, by_row: bool) -> sparse.csr_matrix:
+    """P with rows that sum to 1, each or on average."""
+    if by_row:
+        return sparse.csr_matrix(sparse.diags(1.0 / np.asarray(P.sum(axis=1)).ravel()) @ P)
+    return P * (P.shape[0] / P.sum())
 
 
 def _negative_entropy(P: sparse.csr_matrix) -> float:

@@ -23,7 +23,8 @@ def pca_layout(X: Any, n_components: int, seed: int = 0) -> Array:
     else:
         model = PCA(rank, random_state=seed)
     Z = np.zeros((X.shape[0], n_components))
-    found = model.fit_transform(X)
+    with np.errstate(invalid="ignore"):  # shares of no variance, where all points are one
+        found = model.fit_transform(X)
     signs = np.sign([row[np.argmax(np.abs(row))] for row in model.components_])
     Z[:, : found.shape[1]] = found * np.where(signs == 0.0, 1.0, signs)
     return _scaled(Z, seed)

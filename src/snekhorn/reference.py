@@ -35,13 +35,7 @@ class Reference:
     def query(self, X: Any, k: int, n_threads: int) -> tuple[NDArray[np.integer[Any]], Array]:
         """Indices and costs (m, k) of the nearest points of the layout, nearest first, then by index."""
         if self.metric == "precomputed":
-            if sparse.issparse(X):
-                raise ValueError(
-                    "metric='precomputed' places new points by their costs to all points of the layout; "
-                    f"pass a dense array of shape (m, n), got {type(X).__name__}."
-                )
-            order = np.argsort(X, axis=1, kind="stable")[:, :k]
-            return order, np.take_along_axis(X, order, 1).astype(float)
+            return _nearest_costs(X, k)
         if sparse.issparse(self.X) or self.metric not in DIRECT:
             return self._query_sklearn(X, k, n_threads)
         own, new = np.ascontiguousarray(self.X), np.ascontiguousarray(X)  # sums of a row round by its layout
@@ -81,13 +75,31 @@ class Reference:
         return {**self.__dict__, "_index": None}  # made again when needed
 
 
+def _nearest_costs(C: Any, k: int) -> tuple[Array, Array]:
+    """The k smallest of every row of costs, and where they are."""
+    if sparse.issparse(C):
+        raise ValueError(
+            "metric='precomputed' places new points by their costs to all points of the layout; "
+            f"pass a dense array of shape (m, n), got {type(C).__name__}."
+        )
+    if (lowest := float(C.min())) < 0.0:
+        raise ValueError(
+            f"the precomputed costs X have negative entries (smallest {lowest:.3g}); "
+            "costs are non-negative: pass distances, not similarities."
+        )
+    order = np.argsort(C, axis=1, kind="stable")[:, :k]
+    return order, np.take_along_axis(C, order, 1).astype(float)
+
+
 def _squared_distances(start: int, stop: int, own: Array, new: Array, found: Array, out: Array) -> None:
     squared_distances_to(own, new, np.arange(start, stop), found[start:stop], out[start:stop])
 
 
 def _equal_rows(A: Any, B: Any) -> NDArray[np.bool_]:
     differs = A != B
-    return differs.getnnz(axis=1) == 0 if sparse.issparse(differs) else ~differs.any(axis=1)
+    if sparse.issparse(differs):
+        return np.diff(sparse.csr_matrix(differs).indptr) == 0
+    return ~differs.any(axis=1)
 
 
 def _sorted(indices: Array, costs: Array) -> tuple[Array, Array]:

@@ -177,8 +177,16 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         -------
         self
         """
-        self._check_parameters()
+        before = self.__dict__.copy()
+        try:
+            return self._fit(X)
+        except BaseException:  # what was fitted before stays as it was
+            self.__dict__ = before
+            raise
+
+    def _fit(self, X: Any) -> NeighborEmbedding:
         X = self._validated(X)
+        self._check_parameters()
         Z = self._given_layout(X)
         P = self._compute_affinity(X)
         if Z is None:
@@ -235,7 +243,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _check_parameters(self) -> None:
         """Raise for values that no data can make right, before any work."""
-        check_choice(self.n_components, "n_components", (1, 2, 3))
+        check_count(self.n_components, "n_components", largest=3)
         check_perplexity(self.perplexity)
         check_choice(self.self_loops, "self_loops", (True, False))
         check_choice(self.latent_self_loops, "latent_self_loops", (True, False))
@@ -351,7 +359,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _callbacks(self) -> list[Callback]:
         if self.callbacks is None:
             return []
-        return [self.callbacks] if callable(self.callbacks) else list(self.callbacks)
+        return list(self.callbacks) if isinstance(self.callbacks, list | tuple) else [self.callbacks]
 
     def _finish(self, objective: Objective, Z: NDArray[Any], report: EmbeddingReport, method: str) -> None:
         """Balance Q, and note how it all went."""
@@ -384,7 +392,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     @property
     def _given_affinity(self) -> bool:
-        return isinstance(self.affinity, str)
+        return isinstance(self.affinity, str) and self.affinity == "precomputed"
 
     @property
     def _n_features_out(self) -> int:

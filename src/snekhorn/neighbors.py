@@ -32,6 +32,7 @@ FIRST_PROBES = 4
 CENTROID_ITERATIONS = 8
 POINTS_PER_LIST = 39  # below, on average, faiss warns that its lists are ill-determined
 ROWS_AT_ONCE = 65_536
+FARTHEST = 1e12  # half-widths of the data from its centre to a query
 
 DIRECT = ("sqeuclidean", "euclidean", "l2", "cosine")  # metrics that squared differences give
 
@@ -228,6 +229,8 @@ class Index:
             before = faiss.cvar.distance_compute_blas_threshold
             faiss.cvar.distance_compute_blas_threshold = 2**31 - 1  # matrix products round by the size of the batch
             try:
-                return self.index.search(_centred(queries, self.centre, self.scale), k)[1]
+                reach = FARTHEST * self.scale  # queries further away overflow float32
+                near = np.clip(queries, self.centre - reach, self.centre + reach)
+                return self.index.search(_centred(near, self.centre, self.scale), k)[1]
             finally:
                 faiss.cvar.distance_compute_blas_threshold = before

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +23,9 @@ from .reference import Reference
 FORMAT = 1
 HEADER = "header"
 REPORTS = {"EmbeddingReport": EmbeddingReport, "SolveReport": SolveReport}
+NAMES = {kind.__name__: kind for kind in estimators.NeighborEmbedding.__subclasses__()}
+PARTS = {**REPORTS, **{name: getattr(affinities, name) for name in affinities.__all__ if name.endswith("Affinity")}}
+UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, EOFError, OSError, BadZipFile)
 
 
 def save(estimator: estimators.NeighborEmbedding, path: Any) -> None:
@@ -41,19 +44,31 @@ def save(estimator: estimators.NeighborEmbedding, path: Any) -> None:
 
 def load(path: Any) -> Any:
     """Read what `save` wrote."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
+    with open(path, "rb") as file:
+        try:
+            archive = np.load(file, allow_pickle=False)
             header = json.loads(str(archive[HEADER]))
-            if header["format"] > FORMAT:
-                raise ValueError(f"{path} has format {header['format']}, this version reads up to {FORMAT}; upgrade.")
-            estimator = getattr(estimators, header["class"])()
-            for name, value in header["state"].items():
-                setattr(estimator, name, _unpack(value, archive))
-    except (KeyError, OSError, ValueError, EOFError) as error:
-        if isinstance(error, FileNotFoundError) or "upgrade" in str(error):
-            raise
-        raise ValueError(f"{Path(path)} is not a file that snekhorn wrote: {error}") from error
+            version = int(header["format"])
+            if version <= FORMAT:
+                return _restore(header, archive)
+        except UNREADABLE as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise ValueError(f"{path} is not a file that snekhorn wrote, or is damaged ({reason}).") from error
+    raise ValueError(f"{path} has format {version}, this version reads up to {FORMAT}; upgrade snekhorn.")
+
+
+def _restore(header: dict[str, Any], archive: Any) -> Any:
+    estimator = _known(header["class"], NAMES)()
+    for name, value in header["state"].items():
+        setattr(estimator, name, _unpack(value, archive))
     return estimator
+
+
+def _known(name: str, classes: dict[str, Any]) -> Any:
+    """A class by its name; a file names no other than these."""
+    if name not in classes:
+        raise KeyError(f"no {name!r} among {', '.join(classes)}")
+    return classes[name]
 
 
 def _pack(value: Any, key: str, archive: dict[str, Any]) -> Any:
@@ -73,6 +88,8 @@ def _pack(value: Any, key: str, archive: dict[str, Any]) -> Any:
         return {"kind": "sparse", "shape": list(rows.shape), **parts}
     if isinstance(value, list | tuple):
         return {"kind": "list", "items": [_pack(item, f"{key}.{i}", archive) for i, item in enumerate(value)]}
+    if isinstance(value, dict):
+        return {"kind": "dict", "items": {name: _pack(item, f"{key}.{name}", archive) for name, item in value.items()}}
     fields = _fields(value, key)
     return {**fields, **{name: _pack(item, f"{key}.{name}", archive) for name, item in fields.items()}}
 
@@ -101,9 +118,11 @@ def _unpack(value: Any, archive: Any) -> Any:
         return sparse.csr_matrix(parts, shape=value["shape"])
     if kind == "list":
         return [_unpack(item, archive) for item in value["items"]]
+    if kind == "dict":
+        return {name: _unpack(item, archive) for name, item in value["items"].items()}
     fields = {name: _unpack(item, archive) for name, item in value.items() if name != "kind"}
     if kind == "reference":
         reference = Reference(fields["X"], fields["metric"])
         reference.dtype = np.dtype(fields["dtype"])
         return reference
-    return (REPORTS.get(kind) or getattr(affinities, kind))(**fields)
+    return _known(kind, PARTS)(**fields)

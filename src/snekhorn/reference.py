@@ -35,32 +35,71 @@ class Reference:
     def query(self, X: Any, k: int, n_threads: int) -> tuple[NDArray[np.integer[Any]], Array]:
         """Indices and costs (m, k) of the nearest points of the layout, nearest first, then by index."""
         if self.metric == "precomputed":
-            order = np.argsort(X, axis=1, kind="stable")[:, :k]
-            return order, np.take_along_axis(X, order, 1).astype(float)
+            return _nearest_costs(X, k)
         if sparse.issparse(self.X) or self.metric not in DIRECT:
             return self._query_sklearn(X, k, n_threads)
-        own, new = (unit_rows(self.X), unit_rows(X)) if self.metric == "cosine" else (self.X, X)
+        own, new = np.ascontiguousarray(self.X), np.ascontiguousarray(X)  # sums of a row round by its layout
+        if self.metric == "cosine":
+            own, new = unit_rows(own), unit_rows(new)
         if self._index is None:
             self._index = Index(own, n_threads)
         found = self._index.search(new, min(k + SPARE, len(own)), n_threads)
         squared = np.empty(found.shape)
-        arrays = (np.ascontiguousarray(own), np.ascontiguousarray(new), found, squared)
-        run_rows(_squared_distances, len(new), found.size, n_threads, *arrays)
+        run_rows(_squared_distances, len(new), found.size, n_threads, own, new, found, squared)
         indices, squared = _sorted(found, squared)
         return indices[:, :k], from_squared(np.ascontiguousarray(squared[:, :k]), self.metric)
 
     def _query_sklearn(self, X: Any, k: int, n_threads: int) -> tuple[Array, Array]:
         squared = self.metric == "sqeuclidean"
-        search = NearestNeighbors(n_neighbors=k, metric="euclidean" if squared else self.metric, n_jobs=n_threads)
+        search = NearestNeighbors(
+            n_neighbors=k,
+            metric="euclidean" if squared else self.metric,
+            metric_params=self._scales(),
+            n_jobs=n_threads,
+        )
         costs, indices = search.fit(self.X).kneighbors(X)
-        return _sorted(indices, costs.astype(float) ** 2 if squared else costs.astype(float))
+        costs = costs.astype(float) ** (2 if squared else 1)
+        for column in range(min(k, SPARE)):  # some metrics round the distance of a point to itself
+            costs[_equal_rows(self.X[indices[:, column]], X), column] = 0.0
+        return _sorted(indices, costs)
+
+    def _scales(self) -> dict[str, Any] | None:
+        """Of the metrics that have some: those of the training data."""
+        if self.metric == "seuclidean":
+            return {"V": np.var(self.X, axis=0, ddof=1, dtype=float)}
+        if self.metric == "mahalanobis":
+            return {"VI": np.linalg.inv(np.atleast_2d(np.cov(self.X, rowvar=False, dtype=float)))}
+        return None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_index": None}  # made again when needed
 
 
+def _nearest_costs(C: Any, k: int) -> tuple[Array, Array]:
+    """The k smallest of every row of costs, and where they are."""
+    if sparse.issparse(C):
+        raise ValueError(
+            "metric='precomputed' places new points by their costs to all points of the layout; "
+            f"pass a dense array of shape (m, n), got {type(C).__name__}."
+        )
+    if (lowest := float(C.min())) < 0.0:
+        raise ValueError(
+            f"the precomputed costs X have negative entries (smallest {lowest:.3g}); "
+            "costs are non-negative: pass distances, not similarities."
+        )
+    order = np.argsort(C, axis=1, kind="stable")[:, :k]
+    return order, np.take_along_axis(C, order, 1).astype(float)
+
+
 def _squared_distances(start: int, stop: int, own: Array, new: Array, found: Array, out: Array) -> None:
     squared_distances_to(own, new, np.arange(start, stop), found[start:stop], out[start:stop])
+
+
+def _equal_rows(A: Any, B: Any) -> NDArray[np.bool_]:
+    differs = A != B
+    if sparse.issparse(differs):
+        return np.diff(sparse.csr_matrix(differs).indptr) == 0
+    return ~differs.any(axis=1)
 
 
 def _sorted(indices: Array, costs: Array) -> tuple[Array, Array]:

@@ -152,10 +152,12 @@ def check_positive(value: Any, name: str) -> float:
     return float(value)
 
 
-def check_count(value: Any, name: str, *, smallest: int = 1) -> int:
-    """A whole number of at least `smallest`."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < smallest:
-        raise ValueError(f"{name} must be a whole number of at least {smallest}, got {value!r}.")
+def check_count(value: Any, name: str, *, smallest: int = 1, largest: int | None = None) -> int:
+    """A whole number of at least `smallest`, and at most `largest` if there is such a bound."""
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or value < smallest or (largest is not None and value > largest):
+        bounds = f"of at least {smallest}" if largest is None else f"from {smallest} to {largest}"
+        raise ValueError(f"{name} must be a whole number {bounds}, got {value!r}.")
     return int(value)
 
 
@@ -196,7 +198,10 @@ def check_affinity_matrix(P: Any, *, symmetric: bool) -> Any:
 
 def check_layout(init: Any, shape: tuple[int, int]) -> NDArray[np.floating[Any]]:
     """init as a finite float array of the shape that the layout will have."""
-    Z = np.array(init, dtype=float)
+    try:
+        Z = np.array(init, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"init is no array of numbers ({error}); pass one of shape {shape}.") from error
     if Z.shape != shape:
         raise ValueError(f"init has shape {Z.shape}, the layout will have {shape}: pass an array of that shape.")
     if not np.isfinite(Z).all():

@@ -27,6 +27,7 @@ from ..kernels.threads import run_rows
 from .charges import Array, Kernel
 from .normalization import Normalization
 
+WIDEST = 1e9  # a layout with coordinates beyond this has flown apart
 NEGLIGIBLE = 1e-6  # share of a row's mass that its smallest entries may have to be left out of the sums
 MANY = 0.05  # share of the entries that must be negligible for leaving them out to pay
 ENTRIES_AT_ONCE = 2**22
@@ -38,7 +39,7 @@ class Objective:
     Parameters
     ----------
     P : array or sparse matrix of shape (n, n)
-        Non-negative; scaled so that rows sum to 1 on average.
+        Non-negative; scaled so that rows sum to 1, on average or, where Q is normalised by row, each.
     kernel : Kernel
     normalization : Normalization
     n_threads : int
@@ -79,6 +80,8 @@ class Objective:
 
     def gradient(self, Z: Array, exaggeration: float = 1.0) -> Array:
         """n times the gradient (n, d) of the loss, the attraction multiplied by `exaggeration`."""
+        if not np.abs(Z).max() < WIDEST:  # nor NaN
+            raise FloatingPointError("the layout overflowed; lower learning_rate, or set it to 'auto'.")
         pull = np.empty(Z.shape, dtype=self._data.dtype)
         self._over_pairs(attract, Z, pull)
         return self.normalization.repulsion(Z, self.rows) + (4.0 * exaggeration) * pull

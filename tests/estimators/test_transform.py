@@ -1,0 +1,156 @@
+"""New points in a finished layout: each by itself, where it belongs, and nothing moves."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits
+from sklearn.neighbors import KNeighborsClassifier
+
+from snekhorn import TSNEkhorn
+from snekhorn.affinities import SelfTuningAffinity, SymmetricEntropicAffinity
+
+from ..helpers import clusters, squared_distances, without_some_entries
+from .cases import each_estimator, each_method, quick, stops_early
+
+pytestmark = stops_early
+
+METRICS = ("sqeuclidean", "euclidean", "cosine", "manhattan", "correlation", "seuclidean", "mahalanobis")
+
+each_form = pytest.mark.parametrize(
+    ("method", "n_components"), [("exact", 1), ("exact", 2), ("exact", 3), ("fft", 1), ("fft", 2)]
+)
+
+
+@pytest.fixture(scope="module")
+def points():
+    return clusters(300, p=5)
+
+
+@each_estimator
+@each_method
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_training_rows_are_where_they_were(points, kind, method, dtype):
+    X = points.astype(dtype)
+    estimator = quick(kind, method=method).fit(X)
+    np.testing.assert_array_equal(estimator.transform(X), estimator.embedding_)
+    np.testing.assert_array_equal(estimator.transform(X[7:8]), estimator.embedding_[7:8])
+
+
+@each_method
+@pytest.mark.parametrize("metric", METRICS)
+def test_training_rows_under_any_metric(points, method, metric):
+    estimator = quick(TSNEkhorn, metric=metric, method=method).fit(points)
+    np.testing.assert_array_equal(estimator.transform(points), estimator.embedding_)
+
+
+def _one_by_one(estimator, X):
+    return np.vstack([estimator.transform(X[i : i + 1]) for i in range(X.shape[0])])
+
+
+@each_method
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_point_by_itself(points, method, metric):
+    new = clusters(25, p=5, seed=1)
+    estimator = quick(TSNEkhorn, metric=metric, method=method).fit(points)
+    alone = _one_by_one(estimator, new)
+    for held in (new, np.asfortranarray(new), np.vstack([new, points])):
+        np.testing.assert_array_equal(estimator.transform(held)[:25], alone)
+    np.testing.assert_array_equal(estimator.transform(new[::-1])[::-1], alone)
+
+
+@each_estimator
+@each_form
+def test_every_point_by_itself_in_any_method(points, kind, method, n_components):
+    new = clusters(20, p=5, seed=1)
+    estimator = quick(kind, n_components=n_components, method=method).fit(points)
+    np.testing.assert_array_equal(estimator.transform(new), _one_by_one(estimator, new))
+
+
+@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine"])
+def test_every_point_by_itself_of_a_sparse_matrix(points, metric):
+    thin = sparse.csr_matrix(without_some_entries(points))
+    new = sparse.csr_matrix(without_some_entries(clusters(20, p=5, seed=1)))
+    estimator = quick(TSNEkhorn, metric=metric).fit(thin)
+    np.testing.assert_array_equal(estimator.transform(thin), estimator.embedding_)
+    np.testing.assert_allclose(estimator.transform(new), _one_by_one(estimator, new), atol=1e-6)
+
+
+@each_method
+def test_memory_layout_of_the_training_data(method):
+    X = np.random.default_rng(0).normal(size=(300, 40))
+    for metric in ("sqeuclidean", "cosine"):
+        estimator = quick(TSNEkhorn, metric=metric, method=method, max_iter=20).fit(np.asfortranarray(X))
+        np.testing.assert_array_equal(estimator.transform(X), estimator.embedding_)
+
+
+@each_estimator
+@each_form
+def test_new_points_are_near_their_neighbours(points, kind, method, n_components):
+    estimator = quick(kind, n_components=n_components, method=method, max_iter=150).fit(points)
+    new = points + 1e-3 * np.random.default_rng(0).normal(size=points.shape)
+    away = np.linalg.norm(estimator.transform(new) - estimator.embedding_, axis=1)
+    extent = np.linalg.norm(np.ptp(estimator.embedding_, axis=0))
+    assert np.median(away) < 0.03 * extent
+
+
+@each_estimator
+def test_costs_to_the_training_points(X, kind):
+    start = X[:, :2]
+    new = X[:9] + 0.1
+    costs = ((new[:, None] - X) ** 2).sum(axis=2)
+    by_points = quick(kind, init=start).fit(X)
+    by_costs = quick(kind, init=start, metric="precomputed").fit(squared_distances(X))
+    np.testing.assert_allclose(by_costs.transform(costs), by_points.transform(new), atol=1e-3)
+    np.testing.assert_array_equal(by_costs.transform(squared_distances(X)), by_costs.embedding_)
+    np.testing.assert_array_equal(by_costs.transform(costs), _one_by_one(by_costs, costs))
+
+
+def test_costs_after_neighbour_lists(X):
+    C = squared_distances(X)
+    indices = np.argsort(C, axis=1)[:, 1:26]
+    estimator = quick(TSNEkhorn, metric="precomputed").fit((indices, np.take_along_axis(C, indices, axis=1)))
+    np.testing.assert_array_equal(estimator.transform(C), estimator.embedding_)
+
+
+@pytest.mark.parametrize("affinity", [SymmetricEntropicAffinity(8.0, metric="euclidean"), SelfTuningAffinity()])
+def test_after_an_affinity_object(X, affinity):
+    estimator = quick(TSNEkhorn, affinity=affinity).fit(X)
+    np.testing.assert_array_equal(estimator.transform(X), estimator.embedding_)
+    assert np.isfinite(estimator.transform(X + 0.1)).all()
+
+
+@each_estimator
+@each_method
+@pytest.mark.parametrize(("dtype", "largest"), [(np.float64, 1e100), (np.float32, 1e15)])
+def test_points_far_from_all_others(points, kind, method, dtype, largest):
+    estimator = quick(kind, method=method).fit(points.astype(dtype))
+    far = np.vstack([points[:2] + 1e6, points[:2] - largest]).astype(dtype)
+    places = estimator.transform(far)
+    assert np.isfinite(places).all()
+    assert np.abs(places).max() < 5.0 * np.abs(estimator.embedding_).max()
+
+
+@each_estimator
+@each_method
+def test_nothing_is_changed(points, kind, method):
+    estimator = quick(kind, method=method).fit(points)
+    new = clusters(20, p=5, seed=1)
+    before = {name: np.copy(value) for name, value in vars(estimator).items() if isinstance(value, np.ndarray)}
+    first = estimator.transform(new)
+    np.testing.assert_array_equal(new, clusters(20, p=5, seed=1))
+    np.testing.assert_array_equal(estimator.transform(new), first)
+    assert {"embedding_", "affinity_"} <= set(before)
+    for name, value in before.items():
+        np.testing.assert_array_equal(getattr(estimator, name), value)
+    placed = estimator.transform(points)
+    placed[:] = np.nan
+    assert np.isfinite(estimator.embedding_).all()
+
+
+@each_method
+def test_digits(method):
+    X, y = load_digits(return_X_y=True)
+    estimator = TSNEkhorn(max_iter=300, method=method).fit(X[:1200])
+    places = estimator.transform(X[1200:])
+    classifier = KNeighborsClassifier(15).fit(estimator.embedding_, y[:1200])
+    assert classifier.score(places, y[1200:]) > 0.94

@@ -1,0 +1,95 @@
+"""The nearest training points of new ones, against a full search by NumPy."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.spatial.distance import cdist
+
+from snekhorn.reference import Reference
+
+from .helpers import clusters, without_some_entries
+
+METRICS = ("sqeuclidean", "euclidean", "cosine", "cityblock", "correlation", "seuclidean", "mahalanobis")
+
+
+def _scales(X, metric):
+    if metric == "seuclidean":
+        return {"V": X.var(axis=0, ddof=1)}
+    return {"VI": np.linalg.inv(np.cov(X, rowvar=False))} if metric == "mahalanobis" else {}
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("k", [1, 7, 200])
+def test_finds_the_nearest(metric, k):
+    X, new = clusters(200, p=4), clusters(30, p=4, seed=1)
+    indices, costs = Reference(X, metric).query(new, k, 1)
+    want = np.sort(cdist(new, X, metric=metric, **_scales(X, metric)), axis=1)[:, :k]
+    assert indices.shape == costs.shape == (30, k)
+    np.testing.assert_allclose(costs, want, rtol=1e-6, atol=1e-9)
+    assert all(len(set(row)) == k for row in indices)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_training_point_is_at_cost_zero(metric):
+    X = 1e3 + clusters(200, p=4)
+    indices, costs = Reference(X, metric).query(X, 5, 1)
+    np.testing.assert_array_equal(indices[:, 0], np.arange(200))
+    np.testing.assert_array_equal(costs[:, 0], 0.0)
+
+
+def test_a_sparse_training_point_is_at_cost_zero():
+    X = sparse.csr_matrix(1e3 * without_some_entries(clusters(200, p=4)))
+    indices, costs = Reference(X, "sqeuclidean").query(X, 5, 1)
+    np.testing.assert_array_equal(indices[:, 0], np.arange(200))
+    np.testing.assert_array_equal(costs[:, 0], 0.0)
+
+
+def test_of_equal_points_the_first_comes_first():
+    X = np.repeat(clusters(40), 5, axis=0)
+    indices, costs = Reference(X, "sqeuclidean").query(X, 5, 1)
+    np.testing.assert_array_equal(indices, np.arange(5) + 5 * (np.arange(200) // 5)[:, None])
+    np.testing.assert_array_equal(costs, 0.0)
+
+
+@pytest.mark.parametrize("limit", [100_000, 100])
+@pytest.mark.parametrize("n_threads", [1, 4])
+def test_every_question_by_itself(limit, n_threads, monkeypatch):
+    monkeypatch.setattr("snekhorn.neighbors.QUERY_EXACT_LIMIT", limit)  # below, an inverted file
+    own = Reference(clusters(3000, p=4), "sqeuclidean")
+    new = clusters(60, p=4, seed=1)
+    indices, costs = own.query(new, 10, n_threads)
+    for i in range(0, 60, 7):
+        alone = own.query(new[i : i + 1], 10, 1)
+        np.testing.assert_array_equal(alone[0][0], indices[i])
+        np.testing.assert_array_equal(alone[1][0], costs[i])
+
+
+def test_costs_given():
+    C = np.array([[3.0, 1.0, 2.0, 1.0], [0.0, 5.0, 0.0, 1.0]])
+    indices, costs = Reference(None, "precomputed").query(C, 3, 1)
+    np.testing.assert_array_equal(indices, [[1, 3, 2], [0, 2, 3]])
+    np.testing.assert_array_equal(costs, [[1.0, 1.0, 2.0], [0.0, 0.0, 1.0]])
+
+
+def test_offset_and_scale_do_not_matter():
+    X, new = clusters(200), clusters(30, seed=1)
+    indices, costs = Reference(X, "euclidean").query(new, 5, 1)
+    for offset, scale in ((1e6, 1.0), (0.0, 1e-12), (0.0, 1e12)):
+        other, found = Reference(offset + scale * X, "euclidean").query(offset + scale * new, 5, 1)
+        np.testing.assert_allclose(found / scale, costs, rtol=1e-5)
+        assert np.mean(other == indices) > 0.99
+
+
+def test_pickles_without_its_index():
+    own = Reference(clusters(200), "sqeuclidean")
+    new = clusters(30, seed=1)
+    want = own.query(new, 5, 1)
+    again = pickle.loads(pickle.dumps(own))
+    assert again._index is None
+    np.testing.assert_array_equal(again.query(new, 5, 1), want)
+
+
+def test_keeps_no_costs():
+    assert Reference(np.zeros((5, 5)), "precomputed").X is None

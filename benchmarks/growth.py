@@ -100,7 +100,7 @@ def _peer_iteration(P: object, Z: np.ndarray) -> dict:
     from openTSNE import TSNEEmbedding, affinity
 
     layout = TSNEEmbedding(
-        np.asarray(Z, dtype=float), affinity.PrecomputedAffinities(P), negative_gradient_method="fft", n_jobs=N_THREADS
+        np.asarray(Z, dtype=float), affinity.PrecomputedAffinities(P.astype(float)), negative_gradient_method="fft", n_jobs=N_THREADS
     )
     times = []
     for n_iter in (1, 1 + PEER_ITERATIONS):

@@ -283,6 +283,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             reset=reset,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
+            order="C",  # sums of a row round by its layout in memory
             ensure_min_samples=2 if reset else 1,
         )
 
@@ -330,13 +331,14 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         require(needed, f"the layout of {P.shape[0]:,} points", "lower n_neighbors or perplexity")
         sums = potential(method, self._latent.kernel, n_threads)
         normalization = self._latent.normalization(sums, self_loops=self.latent_self_loops)
+        by_row = self._latent.normalized == "rows"
         return Objective(
-            P,
+            unit_rows(P) if by_row else P,
             self._latent.kernel,
             normalization,
             n_threads=n_threads,
             dtype=np.float64 if method == "exact" else np.float32,
-            symmetric=self._latent.normalized != "rows",
+            symmetric=not by_row and (self.affinity is None or self._given_affinity),
         )
 
     def _descent(self, shape: tuple[int, int]) -> Descent:
@@ -404,6 +406,12 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         tags.input_tags.pairwise = self._given_affinity or self._metric() == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def unit_rows(P: Any) -> Any:
+    """P with rows that sum to 1."""
+    sums = np.asarray(P.sum(axis=1)).ravel()
+    return sparse.diags(1.0 / sums) @ P if sparse.issparse(P) else P / sums[:, None]
 
 
 class TSNEkhorn(NeighborEmbedding):

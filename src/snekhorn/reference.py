@@ -55,9 +55,11 @@ class Reference:
             n_neighbors=k,
             metric="euclidean" if squared else self.metric,
             metric_params=self._scales(),
-            n_jobs=n_threads,
+            n_jobs=None if self.metric == "mahalanobis" else n_threads,  # other threads would not know of errstate
         )
-        costs, indices = search.fit(self.X).kneighbors(X)
+        with np.errstate(invalid="ignore"):  # rounding may leave the root of a negative number at distance zero
+            costs, indices = search.fit(self.X).kneighbors(X)
+        costs = np.nan_to_num(costs)
         costs = costs.astype(float) ** (2 if squared else 1)
         for column in range(min(k, SPARE)):  # some metrics round the distance of a point to itself
             costs[_equal_rows(self.X[indices[:, column]], X), column] = 0.0

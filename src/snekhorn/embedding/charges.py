@@ -45,7 +45,6 @@ class Potential(Protocol):
     """Sums of charges under a kernel."""
 
     kernel: Kernel
-    noise: float  # error of a potential of about 1: less the 1 of a point's own charge, nothing below it is known
 
     def __call__(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         """phi (n,) and its gradient (n, d) at the points Z (n, d)."""
@@ -63,7 +62,6 @@ class DirectSum:
 
     kernel: Kernel
     n_threads: int = 1
-    noise: float = 1e-12
 
     def __call__(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         return self.freeze(Z, charges).at(Z)

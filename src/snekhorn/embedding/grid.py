@@ -62,8 +62,6 @@ class GridSum:
     accuracy : Accuracy
     """
 
-    noise = 1e-3
-
     def __init__(self, kernel: Kernel, n_threads: int = 1, accuracy: Accuracy = DEFAULT) -> None:
         self.kernel = kernel
         self.n_threads = n_threads

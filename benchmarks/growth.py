@@ -99,14 +99,14 @@ def _peer_iteration(P: object, Z: np.ndarray) -> dict:
         return {}
     from openTSNE import TSNEEmbedding, affinity
 
-    layout = TSNEEmbedding(
-        np.asarray(Z, dtype=float), affinity.PrecomputedAffinities(P.astype(float)), negative_gradient_method="fft", n_jobs=N_THREADS
-    )
+    pairs = affinity.PrecomputedAffinities(P.astype(float))
+    start = np.asarray(Z, dtype=float)
+    layout = TSNEEmbedding(start, pairs, negative_gradient_method="fft", n_jobs=N_THREADS)
     times = []
     for n_iter in (1, 1 + PEER_ITERATIONS):
-        start = time.perf_counter()
+        began = time.perf_counter()
         layout.optimize(n_iter, learning_rate=1e-6, inplace=True)
-        times.append(time.perf_counter() - start)
+        times.append(time.perf_counter() - began)
     return {"peer_iteration": (times[1] - times[0]) / PEER_ITERATIONS}
 
 

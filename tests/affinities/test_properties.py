@@ -8,6 +8,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.exceptions import ConvergenceWarning
 
 from snekhorn.affinities import EntropicAffinity, SelfTuningAffinity, SymmetricEntropicAffinity
+from snekhorn.optim.report import Reason
 
 from ..helpers import (
     AFFINITIES,
@@ -226,7 +227,12 @@ def _perplexity(share, n_entries):
 @given(points, st.floats(0.0, 1.0))
 def test_any_points_any_perplexity(X, share):
     perplexity = _perplexity(share, len(X))
-    _assert_solved(SymmetricEntropicAffinity(perplexity).fit(X), perplexity)
+    affinity = SymmetricEntropicAffinity(perplexity)
+    fit_whatever_it_says(affinity, X)
+    if affinity.report_.reason == Reason.ROUNDING.value:  # costs that differ by ten digits and more leave few
+        assert max(affinity.report_.marginal_gap, affinity.report_.entropy_gap) < 1e-7
+    else:
+        _assert_solved(affinity, perplexity)
 
 
 @settings(max_examples=15)

@@ -38,7 +38,7 @@ def no_work(monkeypatch):
     def work(*args):
         pytest.fail("the descent was started")
 
-    monkeypatch.setattr("snekhorn.estimators.descend", work)
+    monkeypatch.setattr("snekhorn.estimators.base.descend", work)
 
 
 @each_estimator

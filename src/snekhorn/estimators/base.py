@@ -12,33 +12,29 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .affinities import EntropicAffinity, SymmetricEntropicAffinity
-from .affinities.base import Affinity
-from .affinities.entropic import entropic_rows
-from .alerts import warn
-from .embedding.charges import Kernel
-from .embedding.descend import Callback, Phase, Schedule, descend
-from .embedding.grid import TIGHT
-from .embedding.methods import Latent, choose_method, potential
-from .embedding.normalization import DoublyStochastic
-from .embedding.objective import Objective
-from .embedding.placement import place
-from .embedding.report import EmbeddingReport, Stop
-from .embedding.start import pca_layout, random_layout, spectral_layout
-from .kernels.threads import count_threads
-from .memory import require
-from .optim.descent import Adam, Descent, Momentum
-from .pairs import NEIGHBORS_PER_PERPLEXITY
-from .reference import Reference
-from .validation import (
+from ..affinities import EntropicAffinity, SymmetricEntropicAffinity
+from ..affinities.base import Affinity
+from ..affinities.entropic import entropic_rows
+from ..alerts import warn
+from ..embedding.descend import Callback, Phase, Schedule, descend
+from ..embedding.grid import TIGHT
+from ..embedding.methods import Latent, choose_method, potential
+from ..embedding.normalization import DoublyStochastic
+from ..embedding.objective import Objective
+from ..embedding.placement import place
+from ..embedding.report import EmbeddingReport, Stop
+from ..embedding.start import pca_layout, random_layout, spectral_layout
+from ..kernels.threads import count_threads
+from ..memory import require
+from ..optim.descent import Adam, Descent, Momentum
+from ..pairs import NEIGHBORS_PER_PERPLEXITY
+from ..reference import Reference
+from ..validation import (
     check_affinity_matrix,
-    check_choice,
-    check_count,
     check_jobs,
     check_layout,
-    check_perplexity,
-    check_positive,
 )
+from .checks import check_parameters
 
 BYTES_PER_PAIR, BYTES_PER_POINT = 24, 500  # of memory that the descent takes beside P
 DENSE_LIMIT = 3000  # points; up to this many n_neighbors="auto" keeps all pairs
@@ -186,7 +182,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _fit(self, X: Any) -> NeighborEmbedding:
         X = self._validated(X)
-        self._check_parameters()
+        check_parameters(self)
         Z = self._given_layout(X)
         P = self._compute_affinity(X)
         if Z is None:
@@ -237,35 +233,9 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def save(self, path: Any) -> None:
         """Write the fitted estimator to a file that `snekhorn.load` reads: no pickle, a versioned format."""
-        from .persistence import save
+        from ..persistence import save
 
         save(self, path)
-
-    def _check_parameters(self) -> None:
-        """Raise for values that no data can make right, before any work."""
-        check_count(self.n_components, "n_components", largest=3)
-        check_perplexity(self.perplexity)
-        check_choice(self.self_loops, "self_loops", (True, False))
-        check_choice(self.latent_self_loops, "latent_self_loops", (True, False))
-        if isinstance(self.init, str):
-            check_choice(self.init, "init", ("pca", "spectral", "random"))
-        for name in ("early_exaggeration", "exaggeration", "tol", "marginal_tol"):
-            check_positive(getattr(self, name), name)
-        if self.learning_rate != "auto":
-            check_positive(self.learning_rate, "learning_rate")
-        check_choice(self.optimizer, "optimizer", ("momentum", "adam"))
-        check_count(self.max_iter, "max_iter")
-        check_choice(self.method, "method", ("auto", "exact", "fft"))
-        choose_method(self.method, 2, self.n_components)
-        check_jobs(self.n_jobs)
-        if any(not callable(callback) for callback in self._callbacks()):
-            raise ValueError(f"callbacks must be a callable, a list of callables or None; got {self.callbacks!r}.")
-        if isinstance(self.affinity, str):
-            check_choice(self.affinity, "affinity", ("precomputed",))
-        elif self.affinity is not None and not isinstance(self.affinity, Affinity):
-            raise ValueError(
-                f"affinity must be None, 'precomputed' or an object of snekhorn.affinities, got {self.affinity!r}."
-            )
 
     def _validated(self, X: Any, *, reset: bool = True) -> Any:
         if self._given_affinity:
@@ -412,64 +382,3 @@ def unit_rows(P: Any) -> Any:
     """P with rows that sum to 1."""
     sums = np.asarray(P.sum(axis=1)).ravel()
     return sparse.diags(1.0 / sums) @ P if sparse.issparse(P) else P / sums[:, None]
-
-
-class TSNEkhorn(NeighborEmbedding):
-    r"""t-SNEkhorn: the symmetric entropic affinity, matched by a doubly stochastic Student kernel.
-
-    .. math:: \min_Z \mathrm{KL}(P^{se} \,|\, Q_Z), \quad
-              [Q_Z]_{ij} = \frac{\exp(f_i + f_j)}{1 + \|z_i - z_j\|^2}, \quad Q_Z \mathbf{1} = \mathbf{1}.
-
-    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
-
-    References
-    ----------
-    Van Assel, Vayer, Flamary and Courty, SNEkhorn: Dimension Reduction with Symmetric Entropic Affinities,
-    NeurIPS 2023.
-    """
-
-    _latent = Latent(Kernel.STUDENT, "both")
-
-
-class SNEkhorn(NeighborEmbedding):
-    """SNEkhorn: as :class:`TSNEkhorn`, with the Gaussian kernel.
-
-    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
-    """
-
-    _latent = Latent(Kernel.GAUSSIAN, "both")
-
-
-class TSNE(NeighborEmbedding):
-    """t-SNE: the symmetrised entropic affinity, matched by a Student kernel normalised by its total sum.
-
-    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
-
-    References
-    ----------
-    Van der Maaten and Hinton, Visualizing Data using t-SNE, JMLR 2008.
-    """
-
-    _latent = Latent(Kernel.STUDENT, "total")
-
-
-class SymmetricSNE(NeighborEmbedding):
-    """Symmetric SNE: as :class:`TSNE`, with the Gaussian kernel.
-
-    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
-    """
-
-    _latent = Latent(Kernel.GAUSSIAN, "total")
-
-
-class SNE(NeighborEmbedding):
-    """SNE: the entropic affinity, matched by a Gaussian kernel normalised by row.
-
-    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
-
-    References
-    ----------
-    Hinton and Roweis, Stochastic Neighbor Embedding, NIPS 2002.
-    """
-
-    _latent = Latent(Kernel.GAUSSIAN, "rows")

@@ -1,0 +1,66 @@
+"""The five methods: an affinity of the data, and a kernel with its normalisation."""
+
+from ..embedding.charges import Kernel
+from ..embedding.methods import Latent
+from .base import NeighborEmbedding
+
+
+class TSNEkhorn(NeighborEmbedding):
+    r"""t-SNEkhorn: the symmetric entropic affinity, matched by a doubly stochastic Student kernel.
+
+    .. math:: \min_Z \mathrm{KL}(P^{se} \,|\, Q_Z), \quad
+              [Q_Z]_{ij} = \frac{\exp(f_i + f_j)}{1 + \|z_i - z_j\|^2}, \quad Q_Z \mathbf{1} = \mathbf{1}.
+
+    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
+
+    References
+    ----------
+    Van Assel, Vayer, Flamary and Courty, SNEkhorn: Dimension Reduction with Symmetric Entropic Affinities,
+    NeurIPS 2023.
+    """
+
+    _latent = Latent(Kernel.STUDENT, "both")
+
+
+class SNEkhorn(NeighborEmbedding):
+    """SNEkhorn: as :class:`TSNEkhorn`, with the Gaussian kernel.
+
+    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
+    """
+
+    _latent = Latent(Kernel.GAUSSIAN, "both")
+
+
+class TSNE(NeighborEmbedding):
+    """t-SNE: the symmetrised entropic affinity, matched by a Student kernel normalised by its total sum.
+
+    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
+
+    References
+    ----------
+    Van der Maaten and Hinton, Visualizing Data using t-SNE, JMLR 2008.
+    """
+
+    _latent = Latent(Kernel.STUDENT, "total")
+
+
+class SymmetricSNE(NeighborEmbedding):
+    """Symmetric SNE: as :class:`TSNE`, with the Gaussian kernel.
+
+    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
+    """
+
+    _latent = Latent(Kernel.GAUSSIAN, "total")
+
+
+class SNE(NeighborEmbedding):
+    """SNE: the entropic affinity, matched by a Gaussian kernel normalised by row.
+
+    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
+
+    References
+    ----------
+    Hinton and Roweis, Stochastic Neighbor Embedding, NIPS 2002.
+    """
+
+    _latent = Latent(Kernel.GAUSSIAN, "rows")

@@ -6,10 +6,10 @@ from types import FrameType
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the first caller outside the package."""
-    package = __name__.split(".")[0]
+    """Warn at the first caller outside the package and scikit-learn."""
+    inside = (__name__.split(".")[0], "sklearn")  # which wraps the methods of estimators
     frame: FrameType | None = sys._getframe(1)
     level = 2
-    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == package:
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in inside:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)

@@ -13,6 +13,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from . import affinities, estimators
 from .affinities.base import Affinity
@@ -23,13 +24,16 @@ from .reference import Reference
 FORMAT = 1
 HEADER = "header"
 REPORTS = {"EmbeddingReport": EmbeddingReport, "SolveReport": SolveReport}
-NAMES = {kind.__name__: kind for kind in estimators.NeighborEmbedding.__subclasses__()}
+NAMES = {name: getattr(estimators, name) for name in ("SNE", "TSNE", "SNEkhorn", "SymmetricSNE", "TSNEkhorn")}
 PARTS = {**REPORTS, **{name: getattr(affinities, name) for name in affinities.__all__ if name.endswith("Affinity")}}
 UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, EOFError, OSError, BadZipFile)
 
 
 def save(estimator: estimators.NeighborEmbedding, path: Any) -> None:
     """Write a fitted estimator to `path`; callbacks are left out."""
+    check_is_fitted(estimator)
+    if type(estimator) not in NAMES.values():
+        raise TypeError(f"cannot save a {type(estimator).__name__}; a file holds one of {', '.join(NAMES)}.")
     archive: dict[str, Any] = {}
     state = {**vars(estimator), "callbacks": None}
     header = {

@@ -36,6 +36,8 @@ class Reference:
         """Indices and costs (m, k) of the nearest points of the layout, nearest first, then by index."""
         if self.metric == "precomputed":
             return _nearest_costs(X, k)
+        if sparse.issparse(X) != sparse.issparse(self.X):
+            X = sparse.csr_matrix(X) if sparse.issparse(self.X) else X.toarray()
         if sparse.issparse(self.X) or self.metric not in DIRECT:
             return self._query_sklearn(X, k, n_threads)
         own, new = np.ascontiguousarray(self.X), np.ascontiguousarray(X)  # sums of a row round by its layout

@@ -27,6 +27,12 @@ def check_points(X: Any, *, name: str = "X") -> Any:
     n, p = X.shape
     if n < 2 or p < 1:
         raise ValueError(f"{name} has shape {n} x {p}: at least 2 points (rows) and 1 feature are needed.")
+    check_finite(X, name)
+    return X
+
+
+def check_finite(X: Any, name: str) -> None:
+    """Raise where X, dense or sparse, has an entry that is not a finite number."""
     values = X.data[None] if sparse.issparse(X) else X
     for start in range(0, values.shape[0], ROWS_AT_ONCE):
         block = values[start : start + ROWS_AT_ONCE]
@@ -37,7 +43,6 @@ def check_points(X: Any, *, name: str = "X") -> Any:
                 f"{name} contains {block[row, column]}{where}; NaN and infinite values have no distance: "
                 "drop these rows or impute them."
             )
-    return X
 
 
 def check_cost_matrix(C: Any) -> NDArray[np.floating[Any]]:
@@ -186,14 +191,19 @@ def check_affinity_matrix(P: Any, *, symmetric: bool) -> Any:
         raise ValueError(f"affinity='precomputed' needs a square matrix, X has shape {P.shape}; pass P itself.")
     if (lowest := float(P.min())) < 0.0:
         raise ValueError(f"the precomputed affinity X has negative entries (smallest {lowest:.3g}); they must be >= 0.")
-    if (empty := np.flatnonzero(np.asarray(P.sum(axis=1)).ravel() == 0.0)).size:
-        raise ValueError(f"row {empty[0]} of the precomputed affinity X is zero; leave out points without neighbours.")
+    check_no_empty_row(P)
     if symmetric and (worst := float(abs(P - P.T).max())) > 1e-5 * float(P.max()):
         raise ValueError(
             f"the precomputed affinity X is not symmetric (largest difference {worst:.3g}), which this method needs; "
             "use (X + X.T) / 2 if that is what you mean."
         )
     return P
+
+
+def check_no_empty_row(P: Any) -> None:
+    """Raise where a point has affinity to none."""
+    if (empty := np.flatnonzero(np.asarray(P.sum(axis=1)).ravel() == 0.0)).size:
+        raise ValueError(f"row {empty[0]} of the affinity is zero; leave out points without neighbours.")
 
 
 def check_layout(init: Any, shape: tuple[int, int]) -> NDArray[np.floating[Any]]:

@@ -111,8 +111,8 @@ def test_no_grid_in_three_dimensions(kind, no_work):
 @pytest.mark.parametrize(
     ("X", "parts"),
     [
-        pytest.param(_changed(POINTS, (4, 1), np.nan), ["X", "NaN"], id="nan"),
-        pytest.param(_changed(POINTS, (4, 1), np.inf), ["X", "infinity"], id="infinite"),
+        pytest.param(_changed(POINTS, (4, 1), np.nan), ["X", "nan at row 4, column 1", "drop"], id="nan"),
+        pytest.param(_changed(POINTS, (4, 1), np.inf), ["X", "inf at row 4, column 1", "drop"], id="infinite"),
         pytest.param(POINTS[:1], ["1 sample", "minimum of 2"], id="one point"),
         pytest.param(POINTS[:0], ["0 sample", "minimum of 2"], id="no point"),
         pytest.param(POINTS[:, :0], ["0 feature", "minimum of 1"], id="no feature"),

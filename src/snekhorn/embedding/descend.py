@@ -15,6 +15,7 @@ from .objective import Objective
 from .report import EmbeddingReport, Stop
 
 CHECK_EVERY = 50  # iterations between looks at the loss, which costs as much as a step
+SMALL_LOSS = 1e-2  # a loss below this counts as this much: one that tends to zero never stops falling relatively
 REORDER_FROM = 20_000  # points; above, neighbours that are near in memory too save time
 
 Callback = Callable[[int, float, Array], Any]
@@ -81,6 +82,7 @@ class _Run:
         self.Z = np.array(Z, dtype=float, order="C")
         self.order = np.arange(len(Z))
         self.damping = 1.0  # of the step, halved where the loss rises
+        self.best: tuple[float, Array] | None = None  # of the main phase: loss, with exaggeration, and layout
         self.report = EmbeddingReport()
 
     def go(self, bar: Any) -> Stop:
@@ -99,12 +101,8 @@ class _Run:
             if self.due():
                 if self.look(bar):
                     return Stop.CALLBACK
-                fall = self.relative_fall()
-                if abs(fall) < self.schedule.tol:
+                if self.settled():
                     return Stop.CONVERGED
-                if fall < 0.0:
-                    self.damping /= 2
-                    self.descent.forget()
         return Stop.MAX_ITER
 
     def step(self, phase: Phase) -> None:
@@ -128,12 +126,22 @@ class _Run:
         wishes = [callback(self.report.n_iter, loss, layout) for callback in self.callbacks]  # all are called
         return any(wishes)
 
-    def relative_fall(self) -> float:
-        """Share of the loss by which it fell an iteration since the last look, if that was in the main phase too."""
-        steps, losses = self.schedule.check_every, self.report.losses
-        if len(losses) < 2 or self.report.n_iter - steps <= self.schedule.early.n_iter:
-            return np.inf
-        return (losses[-2] - losses[-1]) / max(abs(losses[-1]), np.finfo(float).tiny) / steps
+    def settled(self) -> bool:
+        """Whether the loss has stopped falling; where it rises, go back to the best layout and halve the step."""
+        exaggeration = self.schedule.main.exaggeration
+        loss = self.report.losses[-1] if exaggeration == 1.0 else self.objective.loss(self.Z, exaggeration)
+        if self.best is None:
+            self.best = (loss, self.Z.copy())
+            return False
+        allowed = self.schedule.tol * self.schedule.check_every * max(abs(loss), SMALL_LOSS)
+        fall = self.best[0] - loss
+        if fall < -allowed:
+            self.damping /= 2
+            self.descent.forget()
+            self.Z = self.best[1].copy()
+            return False
+        self.best = (loss, self.Z.copy())
+        return fall < allowed
 
     def permute(self, order: Any) -> None:
         self.objective.permute(order)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .charges import Array, Potential
 
-WARM_UP = 12  # Sinkhorn steps on the first layout; each halves the error
+WARM_UP = 12  # Sinkhorn steps on the first layout; with self-loops, each halves the error
 
 
 class Normalization(Protocol):
@@ -48,6 +48,8 @@ class DoublyStochastic:
         self.f: Array | None = None
 
     def repulsion(self, Z: Array, rows: Array) -> Array:
+        if not self.self_loops:  # one step may overshoot: nothing keeps the eigenvalues of Q from being negative
+            self.balance(Z, tol=0.1, max_steps=WARM_UP)
         f = self._warm(Z)
         charges = np.exp(f)
         phi, slope = self._potential(Z, charges)

@@ -86,11 +86,15 @@ class Objective:
         self._over_pairs(attract, Z, pull)
         return self.normalization.repulsion(Z, self.rows) + (4.0 * exaggeration) * pull
 
-    def loss(self, Z: Array) -> float:
-        """KL(P | Q) / n"""
+    def loss(self, Z: Array, exaggeration: float = 1.0) -> float:
+        """KL(P | Q) / n, the attraction's part multiplied by `exaggeration`."""
         rows = np.empty(self.n_points)
         self._over_pairs(energy, Z, rows)
-        total = self.negative_entropy + float(np.sum(rows)) + self.normalization.value(Z, self.rows, self.columns)
+        total = (
+            self.negative_entropy
+            + exaggeration * float(np.sum(rows))
+            + self.normalization.value(Z, self.rows, self.columns)
+        )
         return total / self.n_points
 
     def permute(self, order: Any) -> None:

@@ -31,8 +31,10 @@ from ..pairs import NEIGHBORS_PER_PERPLEXITY
 from ..reference import Reference
 from ..validation import (
     check_affinity_matrix,
+    check_finite,
     check_jobs,
     check_layout,
+    check_no_empty_row,
 )
 from .checks import check_parameters
 
@@ -55,13 +57,15 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Effective number of neighbours of every point.
     metric : str, default="sqeuclidean"
         Cost between points: any metric that scikit-learn knows, or "precomputed" for a matrix of costs or a sparse
-        neighbour graph as `sklearn.neighbors.KNeighborsTransformer` writes it.
+        neighbour graph as `sklearn.neighbors.KNeighborsTransformer` writes it. Costs are used as they are: square
+        Euclidean distances for what the default does.
     n_neighbors : int, "auto" or None, default="auto"
         Neighbours that the affinity is restricted to; None for all points. "auto" takes all up to 3,000 points, and
         three times the perplexity above.
     affinity : None, affinity object or "precomputed", default=None
         None for the affinity of the method. An object of `snekhorn.affinities` matches any other P with the Q of
-        the method. With "precomputed", X is P itself, dense or sparse, of shape (n, n).
+        the method, and brings its own perplexity, metric, neighbours and self-loops. With "precomputed", X is P
+        itself, dense or sparse, of shape (n, n). Methods whose Q has no diagonal leave out that of P.
     self_loops : bool, default=False
         Whether the diagonal is part of P. The paper has it; without it no mass is spent on the point itself and
         the layouts are better.
@@ -86,7 +90,8 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     method : {"auto", "exact", "fft"}, default="auto"
         Sums over all pairs directly, or in time linear in n; "auto" takes the faster one.
     callbacks : callable, list of callables or None, default=None
-        Called every 50 iterations with (iteration, loss, layout); one that returns True stops the descent.
+        Called every 50 iterations ("adam": every iteration) with (iteration, loss, layout); one that returns True
+        stops the descent.
     n_jobs : int or None, default=None
         Number of threads; None and -1 use all cores. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -205,7 +210,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Place new points in the layout, which stays as it is.
 
         Every point is placed by itself, where its affinities to the points of the layout are matched best; a row
-        of the training data returns the coordinates it has in the layout.
+        of the training data returns the coordinates it has in the layout (of equal rows, those of the first).
 
         Parameters
         ----------
@@ -247,15 +252,18 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if isinstance(X, tuple) and reset:  # (indices, distances), which the affinity checks
             self.n_features_in_ = len(X[0])
             return X
-        return validate_data(
+        X = validate_data(
             self,
             X,
             reset=reset,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             order="C",  # sums of a row round by its layout in memory
+            ensure_all_finite=False,
             ensure_min_samples=2 if reset else 1,
         )
+        check_finite(X, "X")
+        return X
 
     def _given_layout(self, X: Any) -> NDArray[Any] | None:
         """The start, where it is an array."""
@@ -302,8 +310,11 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         sums = potential(method, self._latent.kernel, n_threads)
         normalization = self._latent.normalization(sums, self_loops=self.latent_self_loops)
         by_row = self._latent.normalized == "rows"
+        if not self._latent.doubly_stochastic:  # Q has no diagonal then
+            P = without_diagonal(P)
+        check_no_empty_row(P)
         return Objective(
-            unit_rows(P) if by_row else P,
+            rows_of_sum_one(P) if by_row else P,
             self._latent.kernel,
             normalization,
             n_threads=n_threads,
@@ -342,6 +353,12 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 normalization.sums = potential(method, self._latent.kernel, objective.n_threads, TIGHT)
             report.marginal_gap = normalization.balance(Z, self.marginal_tol, SINKHORN_STEPS)
             self.potential_ = normalization.f
+            if report.marginal_gap > self.marginal_tol:
+                warn(
+                    f"{type(self).__name__}: a row of Q sums to 1 only within {report.marginal_gap:.1e}; "
+                    "keep latent_self_loops=True, or raise marginal_tol.",
+                    ConvergenceWarning,
+                )
         self.kl_divergence_ = objective.loss(Z)
         if not np.isfinite(self.kl_divergence_) or not np.isfinite(Z).all():
             raise FloatingPointError("the layout overflowed; lower learning_rate, or set it to 'auto'.")
@@ -378,7 +395,20 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return tags
 
 
-def unit_rows(P: Any) -> Any:
+def without_diagonal(P: Any) -> Any:
+    """P with zeros on its diagonal."""
+    if not P.diagonal().any():
+        return P
+    if sparse.issparse(P):
+        P = sparse.csr_matrix(P - sparse.diags(P.diagonal()))
+        P.eliminate_zeros()
+        return P
+    P = P.copy()
+    np.fill_diagonal(P, 0.0)
+    return P
+
+
+def rows_of_sum_one(P: Any) -> Any:
     """P with rows that sum to 1."""
     sums = np.asarray(P.sum(axis=1)).ravel()
     return sparse.diags(1.0 / sums) @ P if sparse.issparse(P) else P / sums[:, None]

@@ -235,6 +235,11 @@ def test_any_points_any_perplexity(X, share):
         _assert_solved(affinity, perplexity)
 
 
+def test_duplicates_with_more_entropy_than_asked_for():
+    X = np.array([[0.0], [0.0], [0.0], [-1.0], [-1.0], [8.0], [8.0]])
+    _assert_solved(SymmetricEntropicAffinity(1.1).fit(X), 1.1)
+
+
 @settings(max_examples=15)
 @given(points, st.floats(0.0, 1.0))
 def test_any_points_any_perplexity_without_self_loops_end_and_say_how(X, share):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import ConvergenceWarning
 
 from snekhorn import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn
 from snekhorn.affinities import DoublyStochasticAffinity, EntropicAffinity, SymmetricEntropicAffinity
@@ -52,7 +53,7 @@ def test_no_self_loops_anywhere_with_the_gaussian_kernel(method, perplexity):
 
 
 def test_rows_of_q_that_miss_the_tolerance_are_said():
-    with pytest.warns(UserWarning) as said:
+    with pytest.warns(ConvergenceWarning) as said:
         TSNEkhorn(max_iter=30, marginal_tol=1e-17).fit(FLOWERS)
     assert any("sums to 1 only within" in str(warning.message) for warning in said)
 

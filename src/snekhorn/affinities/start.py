@@ -7,9 +7,11 @@ import numpy as np
 from ..costs import DenseCost, GraphCost
 from ..kernels.entropic import BANDWIDTH, LOG_NORMALIZER, NEAREST
 from ..optim.newton import Array
+from .dual import SymmetricDual
 
 MAX_SWEEPS = 6
 SLACK = 0.5  # rows whose log mass is within this are left alone
+REFILL_STEPS, SMALLEST_MASS = 20, 1e-300
 ENOUGH = 1.0  # worst log mass at which Newton's method takes over
 
 
@@ -34,3 +36,19 @@ def balance(cost: DenseCost | GraphCost, x: Array) -> int:
         if cost.sweep(x[0], x[1], SLACK) < ENOUGH:
             break
     return n_sweeps
+
+
+def refill(dual: SymmetricDual, x: Array) -> tuple[Array, int]:
+    """Give rows whose mass has vanished it back, by Sinkhorn steps at fixed bandwidths; with the passes used.
+
+    Where duplicates have more entropy than asked for whatever their bandwidth, its way down to the floor can leave
+    them without mass, and with it without a Hessian by which to come back: they are put there at once.
+    """
+    lower = np.broadcast_to(dual.lower, x[1].shape)
+    for _ in range(2):
+        for _ in range(REFILL_STEPS):
+            mass = 1.0 - dual.evaluate(x).gradient[0]
+            x = dual.project(np.stack([x[0] - x[1] * np.log(np.maximum(mass, SMALLEST_MASS)), x[1]]))
+        above = dual.evaluate(x).gradient[1] < 0.0
+        x = np.stack([np.where(above, x[0] * lower / x[1], x[0]), np.where(above, lower, x[1])])
+    return x, 2 * REFILL_STEPS + 2

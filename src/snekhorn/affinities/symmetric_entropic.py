@@ -13,7 +13,7 @@ from ..validation import check_choice, check_count, check_perplexity, check_posi
 from .base import Affinity, Matrix
 from .capacity import feed_starved, metropolis_entropies
 from .dual import SymmetricDual
-from .start import balance, entropic_start
+from .start import balance, entropic_start, refill
 
 FLOOR = 1e-2  # smallest entropy dual of a row, relative to its bandwidth in the ordinary entropic affinity
 NARROWEST = 1e-3  # bandwidth that counts at least for the floor, relative to the median: near duplicates have none
@@ -124,6 +124,10 @@ class SymmetricEntropicAffinity(Affinity):
         n_passes += outcome.n_passes
         if self.warm_start and outcome.reason is not Reason.CONVERGED:  # the last solution was too far away
             dual, x, passes = self._start(cost, target)
+            outcome = self._solve(dual, x)
+            n_passes += passes + outcome.n_passes
+        if outcome.reason is Reason.STALLED and self.self_loops and self.solver == "newton":
+            x, passes = refill(dual, outcome.point.x)
             outcome = self._solve(dual, x)
             n_passes += passes + outcome.n_passes
         stuck = outcome.reason in (Reason.STALLED, Reason.MAX_ITER, Reason.MAX_PASSES)

@@ -10,6 +10,7 @@ from sklearn.decomposition import PCA
 
 from snekhorn import TSNEkhorn
 from snekhorn.affinities import SymmetricEntropicAffinity
+from snekhorn.estimators.parts import make_objective
 
 from .data import N_COMPONENTS, NAMES, folder
 from .measure import N_THREADS, figure, fresh, markdown, peak_gigabytes, say
@@ -84,7 +85,7 @@ def _start(X: np.ndarray) -> np.ndarray:
 
 def _last_iteration(model: TSNEkhorn, P: object, Z: np.ndarray) -> dict:
     """Seconds of one of our iterations on the final layout."""
-    objective = model._objective(P, "fft")
+    objective = make_objective(model, P, "fft")
     Z = np.asarray(Z, dtype=float)
     objective.gradient(Z)
     start = time.perf_counter()

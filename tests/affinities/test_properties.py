@@ -235,9 +235,16 @@ def test_any_points_any_perplexity(X, share):
         _assert_solved(affinity, perplexity)
 
 
-def test_duplicates_with_more_entropy_than_asked_for():
-    X = np.array([[0.0], [0.0], [0.0], [-1.0], [-1.0], [8.0], [8.0]])
-    _assert_solved(SymmetricEntropicAffinity(1.1).fit(X), 1.1)
+@pytest.mark.parametrize(
+    "x",
+    [
+        [0.0, 0.0, 0.0, -1.0, -1.0, 8.0, 8.0],
+        [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 29.0, 29.0],
+        [0.0, 0.0, 0.0, 1.0, -1.0, -1.0, -1.0, 790.5, 1.0, 790.5],
+    ],
+)
+def test_duplicates_with_more_entropy_than_asked_for(x):
+    _assert_solved(SymmetricEntropicAffinity(1.1).fit(np.array(x)[:, None]), 1.1)
 
 
 @settings(max_examples=15)

@@ -274,3 +274,32 @@ def test_locality_is_an_order_in_which_neighbours_are_near(d, rng):
 
 def test_locality_of_points_at_one_place():
     np.testing.assert_array_equal(module._locality(np.zeros((7, 2))), np.arange(7))
+
+
+def _by_hand(n_iter, rate):
+    """Adam without a safeguard, centred at every step."""
+    objective, optimizer, Z = _objective(), Adam((N, 2)), _start()
+    losses = []
+    for _ in range(n_iter):
+        optimizer.step(Z, objective.gradient(Z), rate, 0.0)
+        Z -= Z.mean(axis=0)
+        losses.append(objective.loss(Z))
+    return Z, losses
+
+
+def test_a_careless_schedule_lets_the_loss_rise():
+    Z, losses = _by_hand(40, 3.0)
+    assert np.max(np.diff(losses)) > 1e-3  # the case is one in which it does
+    schedule = Schedule(Phase(0, 1.0, 3.0), Phase(40, 1.0, 3.0), 1e-12, check_every=1, careful=False)
+    found, report = _run(schedule=schedule, descent=Adam((N, 2)))
+    np.testing.assert_array_equal(found, Z)
+    assert report.losses == losses
+
+
+def test_a_careful_one_goes_back_from_a_rise():
+    schedule = Schedule(Phase(0, 1.0, 3.0), Phase(40, 1.0, 3.0), 1e-12, check_every=1)
+    found, report = _run(schedule=schedule, descent=Adam((N, 2)))
+    assert _objective().loss(found) < _by_hand(40, 3.0)[1][-1]
+    best = np.minimum.accumulate(report.losses)
+    assert np.all(np.diff(report.losses)[1:][np.diff(report.losses)[:-1] > 1e-9] < 0.0)  # after a rise, lower again
+    assert best[-1] < best[0]

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from snekhorn import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn
 from snekhorn.affinities import DoublyStochasticAffinity, EntropicAffinity, SymmetricEntropicAffinity
+from snekhorn.estimators.parts import make_objective
 
 ESTIMATORS = (TSNEkhorn, SNEkhorn, TSNE, SymmetricSNE, SNE)
 FLOWERS = np.unique(load_iris().data, axis=0)
@@ -66,7 +67,7 @@ def test_exaggeration_is_part_of_what_the_descent_watches():
 
 
 def _exaggerated(model):
-    objective = model._objective(model.affinity_, "exact")
+    objective = make_objective(model, model.affinity_, "exact")
     objective.normalization.f = model.potential_
     return objective.loss(model.embedding_, 4.0)
 

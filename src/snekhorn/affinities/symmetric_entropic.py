@@ -19,6 +19,8 @@ FLOOR = 1e-2  # smallest entropy dual of a row, relative to its bandwidth in the
 NARROWEST = 1e-3  # bandwidth that counts at least for the floor, relative to the median: near duplicates have none
 CEILING = 1e3  # largest, relative to the largest bandwidth
 FEW_ENTRIES = 0.9  # share of its entries that a row with too few of them is asked to use
+NO_MASS = 1e-3  # of a row: it has lost its neighbours, and the solver the way to bring them back
+STUCK = (Reason.STALLED, Reason.MAX_ITER, Reason.MAX_PASSES)
 MAX_ITER = {"newton": 200, "adam": 5000, "sgd": 5000, "lbfgs": 1000}
 
 
@@ -126,12 +128,12 @@ class SymmetricEntropicAffinity(Affinity):
             dual, x, passes = self._start(cost, target)
             outcome = self._solve(dual, x)
             n_passes += passes + outcome.n_passes
-        if outcome.reason is Reason.STALLED and self.self_loops and self.solver == "newton":
+        lost = outcome.reason in (*STUCK, Reason.ROUNDING) and np.max(outcome.point.gradient[0]) > 1.0 - NO_MASS
+        if lost and self.self_loops and self.solver == "newton":
             x, passes = refill(dual, outcome.point.x)
             outcome = self._solve(dual, x)
             n_passes += passes + outcome.n_passes
-        stuck = outcome.reason in (Reason.STALLED, Reason.MAX_ITER, Reason.MAX_PASSES)
-        if stuck and isinstance(cost, GraphCost) and self.self_loops and self.solver == "newton":
+        if outcome.reason in STUCK and isinstance(cost, GraphCost) and self.self_loops and self.solver == "newton":
             # Some rows ask for more than the graph can carry: fall back on what it certainly can.
             target = np.minimum(target, metropolis_entropies(cost))
             dual, x, passes = self._start(cost, target)

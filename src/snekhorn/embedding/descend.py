@@ -12,7 +12,7 @@ from tqdm.auto import tqdm
 from ..optim.descent import Descent
 from .charges import Array
 from .objective import Objective
-from .report import EmbeddingReport, Stop
+from .report import OVERFLOW, EmbeddingReport, Stop
 
 CHECK_EVERY = 50  # iterations between looks at the loss, which costs as much as a step
 SMALL_LOSS = 1e-2  # a loss below this counts as this much: one that tends to zero never stops falling relatively
@@ -42,12 +42,15 @@ class Schedule:
         The descent ends where the loss falls by less than this share of itself an iteration.
     check_every : int
         Iterations between looks at the loss.
+    careful : bool
+        Go back to the best layout, and halve the step, where the loss has risen.
     """
 
     early: Phase
     main: Phase
     tol: float
     check_every: int = CHECK_EVERY
+    careful: bool = True
 
 
 def descend(
@@ -118,7 +121,7 @@ class _Run:
         self.Z -= self.Z.mean(axis=0)
         loss = self.objective.loss(self.Z)
         if not np.isfinite(loss):
-            raise FloatingPointError("the layout overflowed; lower learning_rate, or set it to 'auto'.")
+            raise FloatingPointError(OVERFLOW)
         self.report.iterations.append(self.report.n_iter)
         self.report.losses.append(loss)
         bar.set_postfix(loss=f"{loss:.4f}")
@@ -135,13 +138,13 @@ class _Run:
             return False
         allowed = self.schedule.tol * self.schedule.check_every * max(abs(loss), SMALL_LOSS)
         fall = self.best[0] - loss
-        if fall < -allowed:
+        if fall < -allowed and self.schedule.careful:
             self.damping /= 2
             self.descent.forget()
             self.Z = self.best[1].copy()
             return False
         self.best = (loss, self.Z.copy())
-        return fall < allowed
+        return abs(fall) < allowed
 
     def permute(self, order: Any) -> None:
         self.objective.permute(order)

@@ -25,6 +25,7 @@ from ..kernels.grid import (
 from ..kernels.threads import run_rows
 from .charges import Array, Field, Kernel
 from .convolution import Convolution, choose_convolution
+from .report import OVERFLOW
 from .window import SLOPE, WINDOW, slopes, weights
 
 FEWEST_CELLS = 32  # of the layout along an axis: small layouts need cells below the kernel's own scale
@@ -48,6 +49,7 @@ class Accuracy:
     dtype: type[np.floating[Any]]
 
 
+ON_A_LINE = 0.9  # cells are that much narrower: forces cancel less there, and nodes cost little
 DEFAULT = Accuracy(0.38, np.float32)
 TIGHT = Accuracy(0.18, np.float64)
 
@@ -133,10 +135,11 @@ class Mesh:
         extent = (high - low) * SLACK
         widest = float(extent.max())
         farthest = float(np.maximum(np.abs(low), np.abs(high)).max())
-        spacing = min(accuracy.spacing, max(widest / FEWEST_CELLS, SMALLEST_CELL))
+        widest_cell = accuracy.spacing * (ON_A_LINE if Z.shape[1] == 1 else 1.0)
+        spacing = min(widest_cell, max(widest / FEWEST_CELLS, SMALLEST_CELL))
         spacing = max(spacing, widest / MOST_CELLS[Z.shape[1]], ROUNDING * farthest)
         n_cells = tuple(int(cells) + 1 for cells in extent / spacing)
-        offset = float(kernel(np.sum(extent**2))) if spacing < accuracy.spacing else 0.0
+        offset = float(kernel(np.sum(extent**2))) if spacing < widest_cell else 0.0
         nodes = tuple(cells + WIDTH - 1 for cells in n_cells)
         convolve = choose_convolution(kernel, offset, spacing, nodes, accuracy.dtype)
         own = _own_field(convolve, spacing).astype(accuracy.dtype)
@@ -199,7 +202,7 @@ class Mesh:
 def box(Z: Array) -> tuple[Array, Array]:
     """Lower and upper corner of the layout, which must be finite: the compiled loops trust that it fits."""
     if not (np.abs(Z) < LARGEST).all():
-        raise FloatingPointError("the layout overflowed; lower learning_rate, or set it to 'auto'.")
+        raise FloatingPointError(OVERFLOW)
     low, high = np.empty(Z.shape[1]), np.empty(Z.shape[1])
     bounds(Z, low, high)
     return low, high

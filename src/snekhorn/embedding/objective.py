@@ -26,6 +26,7 @@ from ..kernels.attraction import attract, energy, permute_rows
 from ..kernels.threads import run_rows
 from .charges import Array, Kernel
 from .normalization import Normalization
+from .report import OVERFLOW
 
 WIDEST = 1e9  # a layout with coordinates beyond this has flown apart
 NEGLIGIBLE = 1e-6  # share of a row's mass that its smallest entries may have to be left out of the sums
@@ -81,7 +82,7 @@ class Objective:
     def gradient(self, Z: Array, exaggeration: float = 1.0) -> Array:
         """n times the gradient (n, d) of the loss, the attraction multiplied by `exaggeration`."""
         if not np.abs(Z).max() < WIDEST:  # nor NaN
-            raise FloatingPointError("the layout overflowed; lower learning_rate, or set it to 'auto'.")
+            raise FloatingPointError(OVERFLOW)
         pull = np.empty(Z.shape, dtype=self._data.dtype)
         self._over_pairs(attract, Z, pull)
         return self.normalization.repulsion(Z, self.rows) + (4.0 * exaggeration) * pull

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from enum import Enum
 
+OVERFLOW = "the layout overflowed; lower learning_rate, or set it to 'auto'."
+
 
 class Stop(str, Enum):
     """Why the descent stopped; the text tells the user what to do."""

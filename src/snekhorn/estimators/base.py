@@ -6,27 +6,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..affinities import EntropicAffinity, SymmetricEntropicAffinity
-from ..affinities.base import Affinity
 from ..affinities.entropic import entropic_rows
 from ..alerts import warn
-from ..embedding.descend import Callback, Phase, Schedule, descend
+from ..embedding.descend import Callback, descend
 from ..embedding.grid import TIGHT
 from ..embedding.methods import Latent, choose_method, potential
 from ..embedding.normalization import DoublyStochastic
 from ..embedding.objective import Objective
 from ..embedding.placement import place
-from ..embedding.report import EmbeddingReport, Stop
-from ..embedding.start import pca_layout, random_layout, spectral_layout
+from ..embedding.report import OVERFLOW, EmbeddingReport, Stop
 from ..kernels.threads import count_threads
-from ..memory import require
-from ..optim.descent import Adam, Descent, Momentum
 from ..pairs import NEIGHBORS_PER_PERPLEXITY
 from ..reference import Reference
 from ..validation import (
@@ -34,14 +27,10 @@ from ..validation import (
     check_finite,
     check_jobs,
     check_layout,
-    check_no_empty_row,
 )
 from .checks import check_parameters
+from .parts import default_affinity, make_descent, make_objective, make_schedule, make_start
 
-BYTES_PER_PAIR, BYTES_PER_POINT = 24, 500  # of memory that the descent takes beside P
-DENSE_LIMIT = 3000  # points; up to this many n_neighbors="auto" keeps all pairs
-EARLY_ITER = 250  # or a third of max_iter, where that is less
-EARLY_RATE, EARLY_MOMENTUM = 0.25, 0.8
 SINKHORN_STEPS = 100  # each halves the error of the row sums
 FINE_MARGINAL = 1e-4  # row sums finer than this need the tight grid
 
@@ -191,11 +180,16 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Z = self._given_layout(X)
         P = self._compute_affinity(X)
         if Z is None:
-            Z = self._start(X, P)
+            Z = make_start(self, X, P)
         method = choose_method(self.method, len(Z), self.n_components)
-        objective = self._objective(P, method)
+        objective = make_objective(self, P, method)
         Z, report = descend(
-            objective, Z, self._descent(Z.shape), self._schedule(), callbacks=self._callbacks(), verbose=self.verbose
+            objective,
+            Z,
+            make_descent(self, Z.shape),
+            make_schedule(self),
+            callbacks=self._callbacks(),
+            verbose=self.verbose,
         )
         self._finish(objective, Z, report, method)
         self.affinity_, self._reference = P, self._keep_reference(X)
@@ -276,68 +270,10 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if self._given_affinity:
             return X
         n = len(X[0]) if isinstance(X, tuple) else X.shape[0]
-        affinity = self._default_affinity(n) if self.affinity is None else clone(self.affinity)
+        affinity = default_affinity(self, n) if self.affinity is None else clone(self.affinity)
         P = affinity.fit_transform(X)
         self.affinity_report_ = affinity.report_
         return P
-
-    def _default_affinity(self, n: int) -> Affinity:
-        """The affinity of the method."""
-        shared: dict[str, Any] = {
-            "metric": self.metric,
-            "n_neighbors": None if self.n_neighbors == "auto" and n <= DENSE_LIMIT else self.n_neighbors,
-            "self_loops": self.self_loops,
-            "n_jobs": self.n_jobs,
-            "verbose": self.verbose,
-        }
-        if self._latent.doubly_stochastic:
-            return SymmetricEntropicAffinity(self.perplexity, **shared)
-        return EntropicAffinity(self.perplexity, symmetrize=self._latent.normalized == "total", **shared)
-
-    def _start(self, X: Any, P: Any) -> NDArray[Any]:
-        if self.init == "random":
-            seed = check_random_state(self.random_state).randint(2**31)
-            return random_layout(P.shape[0], self.n_components, seed)
-        if self.init == "spectral" or self._given_affinity or self._metric() == "precomputed":
-            return spectral_layout(P, self.n_components)
-        return pca_layout(X, self.n_components)
-
-    def _objective(self, P: Any, method: str) -> Objective:
-        n_threads = count_threads(self.n_jobs)
-        n_pairs = P.nnz if sparse.issparse(P) else P.size
-        needed = n_pairs * BYTES_PER_PAIR + P.shape[0] * BYTES_PER_POINT
-        require(needed, f"the layout of {P.shape[0]:,} points", "lower n_neighbors or perplexity")
-        sums = potential(method, self._latent.kernel, n_threads)
-        normalization = self._latent.normalization(sums, self_loops=self.latent_self_loops)
-        by_row = self._latent.normalized == "rows"
-        if not self._latent.doubly_stochastic:  # Q has no diagonal then
-            P = without_diagonal(P)
-        check_no_empty_row(P)
-        return Objective(
-            rows_of_sum_one(P) if by_row else P,
-            self._latent.kernel,
-            normalization,
-            n_threads=n_threads,
-            dtype=np.float64 if method == "exact" else np.float32,
-            symmetric=not by_row and (self.affinity is None or self._given_affinity),
-        )
-
-    def _descent(self, shape: tuple[int, int]) -> Descent:
-        if self.optimizer == "adam":
-            return Adam(shape)
-        return Momentum(shape, n_threads=count_threads(self.n_jobs))
-
-    def _schedule(self) -> Schedule:
-        rate = 1.0 if self.learning_rate == "auto" else float(self.learning_rate)
-        if self.optimizer == "adam":
-            none = Phase(0, 1.0, rate)
-            return Schedule(none, Phase(self.max_iter, self.exaggeration, rate), self.tol, check_every=1)
-        early, latent = min(EARLY_ITER, self.max_iter // 3), self._latent
-        return Schedule(
-            Phase(early, self.early_exaggeration, rate * EARLY_RATE / self.early_exaggeration, EARLY_MOMENTUM),
-            Phase(self.max_iter - early, self.exaggeration, rate * latent.rate / self.exaggeration, latent.momentum),
-            self.tol,
-        )
 
     def _callbacks(self) -> list[Callback]:
         if self.callbacks is None:
@@ -361,7 +297,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 )
         self.kl_divergence_ = objective.loss(Z)
         if not np.isfinite(self.kl_divergence_) or not np.isfinite(Z).all():
-            raise FloatingPointError("the layout overflowed; lower learning_rate, or set it to 'auto'.")
+            raise FloatingPointError(OVERFLOW)
         self.n_iter_, self.report_ = report.n_iter, report
         if report.reason in (Stop.MAX_ITER.value, Stop.INTERRUPTED.value):
             warn(f"{type(self).__name__}: {report}.", ConvergenceWarning)
@@ -393,22 +329,3 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         tags.input_tags.pairwise = self._given_affinity or self._metric() == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def without_diagonal(P: Any) -> Any:
-    """P with zeros on its diagonal."""
-    if not P.diagonal().any():
-        return P
-    if sparse.issparse(P):
-        P = sparse.csr_matrix(P - sparse.diags(P.diagonal()))
-        P.eliminate_zeros()
-        return P
-    P = P.copy()
-    np.fill_diagonal(P, 0.0)
-    return P
-
-
-def rows_of_sum_one(P: Any) -> Any:
-    """P with rows that sum to 1."""
-    sums = np.asarray(P.sum(axis=1)).ravel()
-    return sparse.diags(1.0 / sums) @ P if sparse.issparse(P) else P / sums[:, None]

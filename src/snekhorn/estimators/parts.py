@@ -1,0 +1,94 @@
+"""What an estimator's parameters stand for: the affinity, the start, the objective, the descent and its schedule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from ..affinities import EntropicAffinity, SymmetricEntropicAffinity
+from ..affinities.base import Affinity
+from ..embedding.descend import Phase, Schedule
+from ..embedding.matching import matched
+from ..embedding.methods import potential
+from ..embedding.objective import Objective
+from ..embedding.start import pca_layout, random_layout, spectral_layout
+from ..kernels.threads import count_threads
+from ..memory import require
+from ..optim.descent import Adam, Descent, Momentum
+from ..validation import check_no_empty_row
+
+if TYPE_CHECKING:
+    from .base import NeighborEmbedding
+
+BYTES_PER_PAIR, BYTES_PER_POINT = 24, 500  # of memory that the descent takes beside P
+DENSE_LIMIT = 3000  # points; up to this many n_neighbors="auto" keeps all pairs
+EARLY_ITER = 250  # or a third of max_iter, where that is less
+EARLY_RATE, EARLY_MOMENTUM = 0.25, 0.8
+
+
+def default_affinity(model: NeighborEmbedding, n: int) -> Affinity:
+    """The affinity of the method."""
+    shared: dict[str, Any] = {
+        "metric": model.metric,
+        "n_neighbors": None if model.n_neighbors == "auto" and n <= DENSE_LIMIT else model.n_neighbors,
+        "self_loops": model.self_loops,
+        "n_jobs": model.n_jobs,
+        "verbose": model.verbose,
+    }
+    if model._latent.doubly_stochastic:
+        return SymmetricEntropicAffinity(model.perplexity, **shared)
+    return EntropicAffinity(model.perplexity, symmetrize=model._latent.normalized == "total", **shared)
+
+
+def make_start(model: NeighborEmbedding, X: Any, P: Any) -> NDArray[Any]:
+    """Where the descent starts from, unless an array says it."""
+    if model.init == "random":
+        seed = check_random_state(model.random_state).randint(2**31)
+        return random_layout(P.shape[0], model.n_components, seed)
+    if model.init == "spectral" or model._given_affinity or model._metric() == "precomputed":
+        return spectral_layout(P, model.n_components)
+    return pca_layout(X, model.n_components)
+
+
+def make_objective(model: NeighborEmbedding, P: Any, method: str) -> Objective:
+    """What the layout minimises."""
+    latent, n_threads = model._latent, count_threads(model.n_jobs)
+    n_pairs = P.nnz if sparse.issparse(P) else P.size
+    needed = n_pairs * BYTES_PER_PAIR + P.shape[0] * BYTES_PER_POINT
+    require(needed, f"the layout of {P.shape[0]:,} points", "lower n_neighbors or perplexity")
+    known = model.affinity is None or model._given_affinity  # symmetric by construction, or checked
+    P = matched(P, latent)
+    check_no_empty_row(P)
+    return Objective(
+        P,
+        latent.kernel,
+        latent.normalization(potential(method, latent.kernel, n_threads), self_loops=model.latent_self_loops),
+        n_threads=n_threads,
+        dtype=np.float64 if method == "exact" else np.float32,
+        symmetric=known and latent.normalized != "rows",
+    )
+
+
+def make_descent(model: NeighborEmbedding, shape: tuple[int, int]) -> Descent:
+    """The optimiser."""
+    if model.optimizer == "adam":
+        return Adam(shape)
+    return Momentum(shape, n_threads=count_threads(model.n_jobs))
+
+
+def make_schedule(model: NeighborEmbedding) -> Schedule:
+    """Its two phases; rates are divided by the exaggeration, which multiplies the gradient."""
+    rate = 1.0 if model.learning_rate == "auto" else float(model.learning_rate)
+    if model.optimizer == "adam":
+        none = Phase(0, 1.0, rate)
+        return Schedule(none, Phase(model.max_iter, model.exaggeration, rate), model.tol, check_every=1, careful=False)
+    early, latent = min(EARLY_ITER, model.max_iter // 3), model._latent
+    return Schedule(
+        Phase(early, model.early_exaggeration, rate * EARLY_RATE / model.early_exaggeration, EARLY_MOMENTUM),
+        Phase(model.max_iter - early, model.exaggeration, rate * latent.rate / model.exaggeration, latent.momentum),
+        model.tol,
+    )

@@ -29,6 +29,17 @@ ALLOWED = {
     "estimators": BELOW
     | {"affinities", "alerts", "embedding", "memory", "optim", "pairs", "persistence", "reference", "validation"},
     "persistence": {"affinities", "embedding", "estimators", "optim", "reference"},
+    "reduction": set(),
+    "sweep": BELOW | {"affinities", "embedding", "estimators", "neighbors", "pairs", "validation"},
+    "io": set(),
+    "anndata": {"embedding", "estimators", "io", "validation"},
+    "colors": set(),
+    "plots": {"colors", "validation"},
+    "page": {"colors", "validation"},
+    "cli": BELOW
+    | {"__init__", "affinities", "embedding", "estimators", "io", "memory", "metrics", "pairs", "page", "persistence"}
+    | {"plots", "reduction", "sweep", "TSNEkhorn", "__version__"},
+    "__main__": {"cli"},
     "__init__": {"affinities", "estimators", "metrics", "persistence"},
 }
 

@@ -29,8 +29,8 @@ PARTS = {**REPORTS, **{name: getattr(affinities, name) for name in affinities.__
 UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, EOFError, OSError, BadZipFile)
 
 
-def save(estimator: estimators.NeighborEmbedding, path: Any) -> None:
-    """Write a fitted estimator to `path`; callbacks are left out."""
+def save(estimator: estimators.NeighborEmbedding, path: Any, notes: dict[str, Any] | None = None) -> None:
+    """Write a fitted estimator to `path`; callbacks are left out. `notes` are plain values and arrays beside it."""
     check_is_fitted(estimator)
     if type(estimator) not in NAMES.values():
         raise TypeError(f"cannot save a {type(estimator).__name__}; a file holds one of {', '.join(NAMES)}.")
@@ -40,6 +40,7 @@ def save(estimator: estimators.NeighborEmbedding, path: Any) -> None:
         "format": FORMAT,
         "class": type(estimator).__name__,
         "state": {name: _pack(value, name, archive) for name, value in state.items()},
+        "notes": _pack(notes or {}, "notes", archive),
     }
     archive[HEADER] = np.array(json.dumps(header))
     with open(path, "wb") as file:
@@ -47,14 +48,19 @@ def save(estimator: estimators.NeighborEmbedding, path: Any) -> None:
 
 
 def load(path: Any) -> Any:
-    """Read what `save` wrote."""
+    """Read the estimator that `save` wrote."""
+    return load_with_notes(path)[0]
+
+
+def load_with_notes(path: Any) -> tuple[Any, dict[str, Any]]:
+    """Read the estimator and the notes that `save` wrote."""
     with open(path, "rb") as file:
         try:
             archive = np.load(file, allow_pickle=False)
             header = json.loads(str(archive[HEADER]))
             version = int(header["format"])
             if version <= FORMAT:
-                return _restore(header, archive)
+                return _restore(header, archive), _unpack(header.get("notes", {"kind": "dict", "items": {}}), archive)
         except UNREADABLE as error:
             reason = f"{type(error).__name__}: {error}"
             raise ValueError(f"{path} is not a file that snekhorn wrote, or is damaged ({reason}).") from error

@@ -1,0 +1,93 @@
+"""snekhorn affinity: the matrix itself."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from . import options
+from .embed import read_points
+from .options import perplexities, split
+from .outputs import write_each
+from .session import session
+
+Kind = Literal["symmetric-entropic", "entropic", "symmetrized-entropic", "doubly-stochastic", "gaussian", "self-tuning"]
+
+
+def affinity(  # noqa: PLR0913
+    input: options.Input,
+    *,
+    kind: Annotated[Kind, typer.Option("--kind", "-k", help="Which affinity.")] = "symmetric-entropic",
+    perplexity: Annotated[float, typer.Option("--perplexity", "-p", help="Effective number of neighbours.")] = 30.0,
+    neighbors: Annotated[
+        int, typer.Option("--neighbors", help="Neighbours it is restricted to; 0 for three times the perplexity.")
+    ] = 0,
+    self_loops: Annotated[bool, typer.Option(help="Whether the diagonal is part of it.")] = True,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Sparse matrix: .npz (SciPy) or .mtx.")],
+    columns: options.Columns = None,
+    label: options.Label = None,
+    id: options.Id = None,
+    rep: options.Rep = None,
+    metric: options.Metric = "sqeuclidean",
+    pca: options.Pca = None,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Compute an affinity between the points of a file, as a sparse matrix, and say how well it was solved.
+
+    snekhorn affinity cells.csv --perplexity 30 --out P.npz
+    """
+    with session(as_json=as_json, quiet=quiet) as run:
+        from scipy import io as scipy_io
+        from scipy import sparse
+
+        from ..affinities import row_perplexities
+        from ..io import check_output
+
+        perplexities([str(perplexity)])
+        check_output(out, (".npz", ".mtx"), force=force)
+        points = read_points(
+            run, input, columns=split(columns), label=label, id=id, rep=rep, pca=pca, metric=metric, seed=seed
+        )
+        model = _affinity(kind, perplexity)
+        model.set_params(metric=metric, n_neighbors=neighbors or "auto", self_loops=self_loops, n_jobs=jobs)
+        with run.stage("affinity", f"computing the {kind} affinity of {points.X.shape[0]:,} points"):
+            P = model.set_params(verbose=run.shows_progress).fit_transform(points.X)
+        write = sparse.save_npz if out.suffix.lower() == ".npz" else scipy_io.mmwrite
+        write_each(run, {out: lambda file: write(str(file), P)})
+        rows = row_perplexities(P)
+        report = {**asdict(model.report_), "n_floor_rows": model.report_.n_floor_rows}
+        facts = {
+            "input": str(input),
+            "kind": kind,
+            "n_points": P.shape[0],
+            "n_entries": int(P.nnz),
+            "row_perplexities": {"min": rows.min(), "median": float(sorted(rows)[len(rows) // 2]), "max": rows.max()},
+            "report": report,
+            "files": {"affinity": str(out)},
+        }
+        run.result(
+            facts,
+            f"{P.shape[0]:,} points, {P.nnz:,} entries\n{model.report_}\nrow perplexities from {rows.min():.2f} to "
+            f"{rows.max():.2f}\naffinity: {out}",
+        )
+
+
+def _affinity(kind: str, perplexity: float) -> Any:
+    from .. import affinities
+
+    makers = {
+        "symmetric-entropic": lambda: affinities.SymmetricEntropicAffinity(perplexity),
+        "entropic": lambda: affinities.EntropicAffinity(perplexity),
+        "symmetrized-entropic": lambda: affinities.EntropicAffinity(perplexity, symmetrize=True),
+        "doubly-stochastic": lambda: affinities.DoublyStochasticAffinity(perplexity=perplexity),
+        "gaussian": lambda: affinities.GaussianAffinity(perplexity=perplexity),
+        "self-tuning": lambda: affinities.SelfTuningAffinity(),
+    }
+    return makers[kind]()

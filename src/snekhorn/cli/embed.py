@@ -1,0 +1,177 @@
+"""snekhorn embed: a layout of a file's points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from . import options
+from .options import CLASSES, perplexities, split
+from .outputs import Outputs, default_outputs
+from .session import Session, session
+
+if TYPE_CHECKING:
+    from ..estimators import NeighborEmbedding
+    from ..io import Table
+    from ..reduction import Reduction
+
+MANY_COLUMNS = 50  # more are reduced to as many principal components, as in the paper
+
+
+@dataclass
+class Points:
+    """What is laid out: the table, its numbers after reduction."""
+
+    table: Table
+    X: Any
+    reduction: Reduction | None
+
+
+def embed(  # noqa: PLR0913
+    input: options.Input,
+    *,
+    perplexity: options.Perplexity = None,
+    method: Annotated[options.Method, typer.Option("--method", "-m", help="How to lay out.")] = "tsnekhorn",
+    label: options.Label = None,
+    id: options.Id = None,
+    columns: options.Columns = None,
+    rep: options.Rep = None,
+    metric: options.Metric = "sqeuclidean",
+    pca: options.Pca = None,
+    dimensions: Annotated[int, typer.Option("--dimensions", "-d", min=1, max=3, help="Of the layout.")] = 2,
+    exaggeration: Annotated[float, typer.Option(help="Above 1: tighter clusters, further apart.")] = 1.0,
+    max_iter: Annotated[int, typer.Option(min=1, help="Largest number of iterations.")] = 2000,
+    init: Annotated[Literal["pca", "spectral", "random"], typer.Option(help="Start of the layout.")] = "pca",
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Table: .parquet, .csv, .tsv, .arrow or .npy.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Picture: .png, .svg or .pdf.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Interactive page: .html.")] = None,
+    save_model: Annotated[Path | None, typer.Option(help="Model for 'snekhorn transform': .npz.")] = None,
+    color: Annotated[str | None, typer.Option(help="Column that colours the points.  (default: the label)")] = None,
+    title: Annotated[str | None, typer.Option(help="Of picture and page.  (default: the name of the file)")] = None,
+    scores: Annotated[bool, typer.Option(help="Measure what the layout keeps.")] = True,
+    force: options.Force = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Lay out the points of a file: a table of coordinates, a picture, a page to explore.
+
+    Columns of numbers are laid out, all others are kept beside the coordinates. Without --out, --plot, --html or
+    --save-model, three files are written here, called after the input.
+
+    snekhorn embed cells.csv --label type
+
+    snekhorn embed cells.h5ad --label leiden --perplexity 10,30,100 --plot sheet.png
+    """
+    with session(as_json=as_json, quiet=quiet) as run:
+        wanted = perplexities(perplexity)
+        outputs = Outputs(out, plot, html, save_model)
+        outputs = outputs if outputs.paths else default_outputs(input, method)
+        outputs.check([input], force=force, several=len(wanted) > 1)
+        _check_dimensions(dimensions, outputs)
+        points = read_points(
+            run, input, columns=split(columns), label=label, id=id, rep=rep, pca=pca, metric=metric, seed=seed
+        )
+        model = _model(
+            method,
+            n_components=dimensions,
+            metric=metric,
+            exaggeration=exaggeration,
+            max_iter=max_iter,
+            init=init,
+            n_jobs=jobs,
+            random_state=seed,
+            verbose=run.shows_progress,
+        )
+        _check_color(points.table, color)
+        fitted = fit(run, model, points.X, wanted)
+        from .report import Report
+
+        report = Report.of(input, method, points, fitted)
+        if scores and not run.interrupted:
+            with run.stage("scores", "measuring what the layout keeps"):
+                report.measure(points, metric, jobs)
+        from .results import write_outputs
+
+        write_outputs(run, outputs, report, points, fitted, color=color or label, title=title or input.name)
+        run.result(report.facts(outputs), report.text(outputs, run))
+
+
+def read_points(
+    run: Session,
+    input: Path,
+    *,
+    columns: list[str] | None,
+    label: str | None,
+    id: str | None,
+    rep: str | None,
+    pca: int | None,
+    metric: str,
+    seed: int,
+) -> Points:
+    """Read a file, and reduce it where it is wide."""
+    from ..io import read_table
+    from ..pairs import check_metric
+    from ..reduction import fit_reduction
+
+    check_metric(metric)
+    with run.stage("read", f"reading {input}"):
+        table = read_table(input, columns=columns, label=label, id=id, rep=rep)
+        for note in table.notes:
+            run.note(note)
+    n, p = table.X.shape
+    euclidean = metric in ("sqeuclidean", "euclidean")
+    n_components = (MANY_COLUMNS if euclidean else 0) if pca is None else pca
+    if not 0 < n_components < min(n, p):
+        return Points(table, table.X, None)
+    with run.stage("pca", f"reducing {p:,} columns to {n_components} principal components"):
+        reduction = fit_reduction(table.X, n_components, seed)
+        return Points(table, reduction.apply(table.X), reduction)
+
+
+def fit(run: Session, model: NeighborEmbedding, X: Any, wanted: list[float]) -> list[NeighborEmbedding]:
+    """Lay out at every perplexity; after an interrupt, what there is by then."""
+    from ..embedding.report import Stop
+    from ..sweep import sweep
+
+    names = ", ".join(f"{perplexity:g}" for perplexity in wanted)
+    found: list[NeighborEmbedding] = []
+    with run.stage("layout", f"laying out {X.shape[0]:,} points, perplexity {names}"):
+        several = sweep(model, X, wanted) if len(wanted) > 1 else (model.set_params(perplexity=wanted[0]).fit(X),)
+        try:
+            for fitted in several:
+                found.append(fitted)
+                if fitted.report_.reason == Stop.INTERRUPTED.value:
+                    run.interrupted = True
+                    break
+        except KeyboardInterrupt:
+            if not found:
+                raise
+            run.interrupted = True
+            run.note("interrupted; the layouts finished by then are kept")
+    return found
+
+
+def _model(method: str, **parameters: Any) -> NeighborEmbedding:
+    import snekhorn
+
+    model: NeighborEmbedding = getattr(snekhorn, CLASSES[method])(**parameters)
+    return model
+
+
+def _check_dimensions(dimensions: int, outputs: Outputs) -> None:
+    from ..io import InputError
+
+    if dimensions != 2 and outputs.html is not None:
+        raise InputError(f"the page shows 2 dimensions, --dimensions is {dimensions}; choose --out or --plot.")
+
+
+def _check_color(table: Table, color: str | None) -> None:
+    if color is not None:
+        table.values(color)

@@ -1,0 +1,75 @@
+"""snekhorn evaluate: how faithful a layout is to its data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import options
+from .options import split
+from .session import session
+
+if TYPE_CHECKING:
+    from ..io import Layouts, Table
+
+
+def evaluate(
+    input: options.Input,
+    embedding: Annotated[Path, typer.Argument(help="Layout of these points, as 'snekhorn embed' writes it.")],
+    *,
+    label: options.Label = None,
+    id: options.Id = None,
+    columns: options.Columns = None,
+    rep: options.Rep = None,
+    coordinates: Annotated[list[str] | None, typer.Option(help="Columns of the layout.  (default: x and y)")] = None,
+    metric: options.Metric = "euclidean",
+    sample: Annotated[int | None, typer.Option(min=2, help="Points to look from.  (default: 5,000 of more)")] = None,
+    jobs: options.Jobs = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Measure what a layout keeps of its data; it may come from any program.
+
+    snekhorn evaluate cells.csv cells.tsnekhorn.parquet --label type
+    """
+    with session(as_json=as_json, quiet=quiet) as run:
+        from ..io import read_layouts, read_table
+        from ..metrics import evaluate as score
+        from ..pairs import check_metric
+        from .report import label_codes, score_lines
+
+        check_metric(metric)
+        with run.stage("read", f"reading {input} and {embedding}"):
+            table = read_table(input, columns=split(columns), label=label, id=id, rep=rep)
+            found = read_layouts(embedding, columns=split(coordinates))
+            order = _order(input, embedding, table, found)
+        y = None if label is None else label_codes(table.values(label))
+        with run.stage("scores", f"measuring from {'a sample' if sample else 'up to 5,000'} of {len(order):,} points"):
+            scores = {
+                key: score(table.X, Z[order], y, metric=metric, sample=sample or "auto", n_jobs=jobs)
+                for key, Z in found.layouts.items()
+            }
+        facts = {"input": str(input), "embedding": str(embedding), "n_points": len(order)}
+        facts["scores"] = scores if len(scores) > 1 else next(iter(scores.values()))
+        run.result(facts, "\n".join(score_lines(list(scores.values()), list(scores))))
+
+
+def _order(input: Path, embedding: Path, table: Table, found: Layouts) -> Any:
+    """Rows of the layout in the order of the input: by id where both have it, else as they are."""
+    import numpy as np
+
+    from ..io import InputError
+
+    n, m = table.X.shape[0], len(found.only)
+    if n != m:
+        raise InputError(f"{input} has {n:,} rows and {embedding} {m:,}; a layout has one for every row of its data.")
+    if table.id is None or table.id not in found.metadata.column_names:
+        return np.arange(n)
+    ids = table.metadata.column(table.id).to_pylist()
+    places = {name: i for i, name in enumerate(found.metadata.column(table.id).to_pylist())}
+    absent = [name for name in ids if name not in places]
+    if absent:
+        raise InputError(f"id {absent[0]!r} of {input} is not in {embedding}; choose the layout of these points.")
+    return np.array([places[name] for name in ids])

@@ -1,0 +1,68 @@
+"""The files of a layout: table, picture, page, model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..io.errors import InputError
+from ..io.layouts import SUFFIXES as LAYOUT_SUFFIXES
+from ..io.layouts import TABLES
+from ..io.write import check_output, replacing
+from .session import Session
+
+PICTURES = (".png", ".svg", ".pdf")
+PAGES = (".html",)
+MODELS = (".npz",)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where to write; None where not asked for."""
+
+    table: Path | None = None
+    plot: Path | None = None
+    html: Path | None = None
+    model: Path | None = None
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        named = {"table": self.table, "plot": self.plot, "html": self.html, "model": self.model}
+        return {name: path for name, path in named.items() if path is not None}
+
+    def check(self, inputs: list[Path], *, force: bool, several: bool) -> None:
+        """Raise before any work where one of them cannot be written."""
+        kinds = {"table": LAYOUT_SUFFIXES, "plot": PICTURES, "html": PAGES, "model": MODELS}
+        taken = {path.resolve() for path in inputs}
+        for name, path in self.paths.items():
+            check_output(path, kinds[name], force=force)
+            if path.resolve() in taken:
+                raise InputError(f"{path} is named twice, or is the input; choose another name.")
+            taken.add(path.resolve())
+        if several and self.table is not None and self.table.suffix.lower() not in TABLES:
+            raise InputError(f"{self.table} holds one layout, several were asked for; choose {', '.join(TABLES)}.")
+        if several and self.model is not None:
+            raise InputError("--save-model keeps one layout, several perplexities were asked for; choose one.")
+
+
+def default_outputs(input: Path, method: str) -> Outputs:
+    """Beside where the user is: a table, a picture and a page, called after the input."""
+    stem = f"{input.name.split('.')[0]}.{method}"
+    return Outputs(Path(f"{stem}.parquet"), Path(f"{stem}.png"), Path(f"{stem}.html"))
+
+
+def write_each(run: Session, writers: dict[Path, Callable[[Path], None]]) -> None:
+    """Write every file, whole or not at all; one that fails does not cost the others."""
+    failures = []
+    for path, write in writers.items():
+        with run.stage("write", f"writing {path}"):
+            try:
+                with replacing(path) as file:
+                    write(file)
+            except InputError as error:
+                failures.append(str(error))
+    if failures:
+        written = [str(path) for path in writers if not any(str(path) in failure for failure in failures)]
+        others = f" {', '.join(written)} written." if written else ""
+        raise InputError(" ".join(failures) + others)

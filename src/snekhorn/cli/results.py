@@ -1,0 +1,91 @@
+"""Layouts to files: table, picture, page, model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..io import Layouts, write_layouts
+from .outputs import Outputs, write_each
+from .session import Session
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ..estimators import NeighborEmbedding
+    from .embed import Points
+    from .report import Report
+
+
+def write_outputs(
+    run: Session,
+    outputs: Outputs,
+    report: Report,
+    points: Points,
+    fitted: list[NeighborEmbedding],
+    *,
+    color: str | None,
+    title: str,
+) -> None:
+    """All files that were asked for."""
+    several = len(fitted) > 1
+    layouts = {f"{model.perplexity:g}" if several else "": model.embedding_ for model in fitted}
+    found = Layouts(layouts, points.table.metadata)
+    writers: dict[Path, Callable[[Path], None]] = {}
+    if outputs.table:
+        writers[outputs.table] = lambda file: write_layouts(found, file)
+    if outputs.plot:
+        writers[outputs.plot] = lambda file: draw(found, file, color=color, title=title)
+    if outputs.html:
+        writers[outputs.html] = lambda file: write_pages(
+            found, file, color=color, title=title, ids=points.table.id, summary=report.summary(0)
+        )
+    if outputs.model:
+        writers[outputs.model] = lambda file: save_model(fitted[0], points, file)
+    write_each(run, writers)
+
+
+def draw(found: Layouts, file: Path, *, color: str | None, title: str, dpi: int = 200) -> None:
+    """A picture of a layout, or a sheet of several."""
+    from .. import plots
+
+    values = None if color is None else column(found.metadata, color)
+    if len(found.layouts) > 1:
+        named = {f"perplexity {key}": Z for key, Z in found.layouts.items()}
+        figure = plots.sheet(named, values, title=title, label=color or "")
+    else:
+        figure = plots.scatter(found.only, values, title=title, label=color or "").figure
+    plots.save(figure, file, format=file.suffix[1:], dpi=dpi)
+
+
+def write_pages(
+    found: Layouts,
+    file: Path,
+    *,
+    color: str | None,
+    title: str,
+    ids: str | None = None,
+    summary: dict[str, str] | None = None,
+) -> None:
+    """A page of the first layout."""
+    from ..page import write_page
+
+    write_page(file, found.only, found.metadata, color=color, ids=ids, title=title, summary=summary)
+
+
+def save_model(model: NeighborEmbedding, points: Points, file: Path) -> None:
+    """The model and what a new file must have for it."""
+    from ..persistence import save
+
+    notes: dict[str, Any] = {"columns": points.table.columns}
+    if points.reduction is not None:
+        notes |= {"mean": points.reduction.mean, "components": points.reduction.components}
+    save(model, file, notes)
+
+
+def column(metadata: pa.Table, name: str) -> Any:
+    """Values of a column, by its name in the input."""
+    from ..io.table import column_values
+
+    return column_values(metadata, name)

@@ -1,0 +1,215 @@
+"""A table of points: numbers to lay out, and what is known of them beside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from .errors import InputError, did_you_mean
+
+ID_NAMES = ("", "id", "index", "unnamed: 0", "__index_level_0__")  # numbers in them count rows, they measure nothing
+GROWTH = 1.1  # of the space for rows, when more of them come than it holds
+LABEL_NAMES = ("label", "labels", "class", "target", "cluster")
+
+
+@dataclass
+class Table:
+    """Points and their metadata, row by row.
+
+    Attributes
+    ----------
+    X : ndarray or sparse matrix of shape (n, p)
+        The numbers.
+    columns : list of str
+        Names of the columns of X.
+    metadata : pyarrow.Table
+        Other columns, labels and ids among them.
+    id, label : str or None
+        The metadata column that names the points, and the one that groups them.
+    notes : list of str
+        What the reader decided that its user may want to know.
+    """
+
+    X: Any
+    columns: list[str]
+    metadata: pa.Table
+    id: str | None = None
+    label: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def values(self, name: str) -> NDArray[Any]:
+        """A column of the metadata as an array."""
+        return column_values(self.metadata, name)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Columns the user asked for by name; None leaves the choice to the file."""
+
+    columns: list[str] | None = None
+    label: str | None = None
+    id: str | None = None
+    leading: re.Pattern[str] | None = None  # the first columns, as long as their names match
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which columns of a file are features, which metadata."""
+
+    features: list[str]
+    metadata: list[str]
+    id: str | None
+    label: str | None
+    notes: list[str]
+
+
+def column_values(table: pa.Table, name: str) -> NDArray[Any]:
+    """A column as an array."""
+    if name not in table.column_names:
+        raise InputError(f"no column is called {name!r}; {did_you_mean(name, table.column_names)}")
+    return np.asarray(table.column(name).to_numpy())
+
+
+def is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def plan_columns(path: Any, schema: pa.Schema, wanted: Wanted) -> Plan:
+    """Decide what every column is for."""
+    names = schema.names
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{path} has two columns called {twice!r}; rename one.")
+    for name in [*(wanted.columns or []), wanted.label, wanted.id]:
+        if name is not None and name not in names:
+            raise InputError(f"{path} has no column {name!r}; {did_you_mean(name, names)}")
+    notes: list[str] = []
+    id = wanted.id
+    if id is None:
+        id = next((name for name in names if name.lower() in ID_NAMES and name not in (wanted.columns or [])), None)
+        if id is not None:
+            notes.append(f"column {id!r} names the rows")
+    features = _features(path, schema, wanted, id)
+    nested = [name for name in names if pa.types.is_nested(schema.field(name).type)]
+    if nested:
+        notes.append(f"left out {', '.join(map(repr, nested))}: lists have no place in a table")
+    if wanted.columns is None and wanted.label is None:
+        notes += [
+            f"column {name!r} is used as a number; if it is a label, say --label {name}"
+            for name in features
+            if name.lower() in LABEL_NAMES
+        ]
+    others = [name for name in names if name not in features and name not in nested]
+    return Plan(features, others, id, wanted.label, notes)
+
+
+def _features(path: Any, schema: pa.Schema, wanted: Wanted, id: str | None) -> list[str]:
+    if wanted.columns is not None:
+        for name in wanted.columns:
+            if not is_number(schema.field(name).type):
+                raise InputError(f"column {name!r} of {path} is not made of numbers; leave it out of --columns.")
+            if name in (wanted.label, wanted.id):
+                raise InputError(f"column {name!r} is in --columns and is the label or the id too; choose one.")
+        return list(dict.fromkeys(wanted.columns))
+    if wanted.leading is not None:
+        found = list(takewhile(wanted.leading.match, schema.names))
+        if not found:
+            raise InputError(f"{path} does not begin with columns x and y; name the coordinates with --columns.")
+        return found
+    features = [field.name for field in schema if is_number(field.type) and field.name not in (id, wanted.label)]
+    if not features:
+        raise InputError(f"{path} has no column of numbers to lay out; its columns are {_few(schema.names)}.")
+    return features
+
+
+def assemble(path: Any, batches: Iterable[pa.RecordBatch], plan: Plan) -> Table:
+    """Read all rows, holding the numbers once."""
+    X = np.empty((0, len(plan.features)))
+    others: list[pa.RecordBatch] = []
+    n = 0
+    for batch in batches:
+        stop = n + batch.num_rows
+        if stop > len(X):  # moved by the system, not copied, where it is large
+            X.resize((int(GROWTH * stop), X.shape[1]), refcheck=False)
+        _fill(X[n:stop], path, batch, plan.features, n)
+        others.append(batch.select(plan.metadata))
+        n = stop
+    if n == 0:
+        raise InputError(f"{path} has 0 rows; there is nothing to lay out.")
+    X.resize((n, X.shape[1]), refcheck=False)
+    metadata = tighten(pa.Table.from_batches(others)) if plan.metadata else no_metadata(n)
+    return Table(X, plan.features, metadata, plan.id, plan.label, plan.notes)
+
+
+def no_metadata(n: int) -> pa.Table:
+    """A table of n rows without columns."""
+    return pa.table({"row": pa.nulls(n)}).select([])
+
+
+def tighten(table: pa.Table) -> pa.Table:
+    """Columns of text that are all whole numbers, or all numbers, as such."""
+    for i, column in enumerate(table.columns):
+        if pa.types.is_string(column.type):
+            table = table.set_column(i, table.column_names[i], _as_numbers(column))
+    return table
+
+
+def check_ids(path: Any, table: Table) -> None:
+    """Raise where two points have one name, or one has none."""
+    if table.id is None:
+        return
+    ids = table.metadata.column(table.id)
+    if ids.null_count:
+        row = pc.index(pc.is_null(ids), True).as_py() + 1
+        raise InputError(f"row {row} of {path} has no id in column {table.id!r}; give it one, or choose another --id.")
+    counts = pc.value_counts(ids)
+    repeated = counts.filter(pc.greater(counts.field("counts"), 1))
+    if len(repeated):
+        first = repeated[0]["values"]
+        rows = np.flatnonzero(pc.equal(ids, first).to_numpy())[:2] + 1
+        raise InputError(
+            f"id {first.as_py()!r} is in rows {rows[0]} and {rows[1]} of {path} (column {table.id!r}); "
+            "ids must differ: mend them, or choose another --id."
+        )
+
+
+def _as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Text as whole numbers, or as numbers, if nothing is lost: '007' is a name."""
+    if column.null_count == len(column):
+        return column
+    try:
+        numbers = column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        try:
+            return column.cast(pa.float64())
+        except pa.ArrowInvalid:
+            return column
+    return numbers if pc.all(pc.equal(numbers.cast(pa.string()), column)).as_py() else column
+
+
+def _fill(block: NDArray[Any], path: Any, batch: pa.RecordBatch, names: list[str], before: int) -> None:
+    """Copy the features of a batch, which must be finite."""
+    for j, name in enumerate(names):
+        column = batch.column(name)
+        if pa.types.is_decimal(column.type):
+            column = column.cast(pa.float64())
+        block[:, j] = column.to_numpy(zero_copy_only=False)
+    if not np.isfinite(block).all():
+        row, j = np.argwhere(~np.isfinite(block))[0]
+        what = "is empty or not a number" if np.isnan(block[row, j]) else "is infinite"
+        raise InputError(
+            f"{path}: row {before + row + 1}, column {names[j]!r} {what}; fill it in, drop the row, or leave the "
+            "column out with --columns."
+        )
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")

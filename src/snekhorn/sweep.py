@@ -1,0 +1,61 @@
+"""Layouts of the same points at several perplexities: neighbours are searched once, affinities start warm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from sklearn.base import clone
+
+from .affinities import SymmetricEntropicAffinity
+from .embedding.start import pca_layout
+from .estimators import NeighborEmbedding
+from .estimators.checks import check_parameters
+from .estimators.parts import DENSE_LIMIT, default_affinity
+from .kernels.threads import count_threads
+from .neighbors import find_neighbors
+from .pairs import count_neighbors, whitened
+from .validation import check_points
+
+
+def sweep(model: NeighborEmbedding, X: Any, perplexities: Iterable[float]) -> Iterator[NeighborEmbedding]:
+    """Fit a clone of `model` at each perplexity, from the smallest, and yield it.
+
+    The clones hold their own `affinity_`, and cannot `transform`: fit again at the perplexity that was best.
+
+    Parameters
+    ----------
+    model : estimator
+        Of features, with the affinity of its method.
+    X : array of shape (n, p)
+    perplexities : iterable of float
+    """
+    if model.affinity is not None or model.metric == "precomputed":
+        raise ValueError("sweep needs features and the affinity of the method: affinity=None and another metric.")
+    X = check_points(X)
+    models = [clone(model).set_params(perplexity=perplexity) for perplexity in sorted(set(perplexities))]
+    if not models:
+        raise ValueError("perplexities is empty; pass at least one.")
+    for one in models:
+        check_parameters(one)
+    pairs, metric = _shared_pairs(models[-1], X)
+    affinity = default_affinity(models[0], X.shape[0]).set_params(metric=metric)
+    if isinstance(affinity, SymmetricEntropicAffinity):
+        affinity.set_params(warm_start=True)
+    for one in models:
+        P = affinity.set_params(perplexity=one.perplexity).fit_transform(pairs)
+        start = pca_layout(X, one.n_components) if isinstance(one.init, str) and one.init == "pca" else one.init
+        one.set_params(affinity="precomputed", init=start).fit(P)
+        one.affinity_report_ = affinity.report_
+        yield one
+
+
+def _shared_pairs(largest: NeighborEmbedding, X: Any) -> tuple[Any, str]:
+    """What the affinities of all perplexities are computed of, and as which metric."""
+    n = X.shape[0]
+    if n <= DENSE_LIMIT or largest.n_neighbors is None:
+        return X, largest.metric
+    points, metric = whitened(X, largest.metric)
+    k = count_neighbors(largest.n_neighbors, n, largest.perplexity)
+    found = find_neighbors(points, k or n - 1, metric, count_threads(largest.n_jobs))
+    return (found.indices, found.costs), "precomputed"

@@ -1,0 +1,135 @@
+"""Every bad input: one sentence on stderr, exit code 2, nothing written."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+INPUTS = {
+    "empty.csv": b"",
+    "header.csv": b"a,b\n",
+    "one.csv": b"a\n1\n2\n",
+    "text.csv": b"a,b\nx,y\nz,w\n",
+    "gap.csv": b"a,b\n1,2\n3,\n",
+    "inf.csv": b"a,b\n1,2\n3,inf\n",
+    "ids.csv": b"id,a,b\nu,1,2\nu,3,4\n",
+    "mixed.csv": b"a,b\n" + b"1,2\n" * 300_000 + b"1,oops\n",
+    "fake.parquet": b"a,b\n1,2\n",
+    "fake.npy": b"a,b\n1,2\n",
+    "good.csv": b"alpha,beta,kind\n1,2,u\n3,4,v\n5,7,u\n2,2,v\n",
+    "alone.csv": b"a,b\n1,2\n",
+    "what.xyz": b"a,b\n1,2\n",
+}
+
+CASES = {
+    "missing": (["embed", "nothing.csv"], r"nothing.csv does not exist"),
+    "empty": (["embed", "empty.csv"], "empty.csv is empty"),
+    "no rows": (["embed", "header.csv"], "header.csv has 0 rows"),
+    "one column": (["embed", "one.csv"], "one.csv has one column"),
+    "text only": (["embed", "text.csv"], "text.csv has no column of numbers"),
+    "NaN": (["embed", "gap.csv"], "gap.csv: row 2, column 'b' is empty"),
+    "infinite": (["embed", "inf.csv"], "inf.csv: row 2, column 'b' is infinite"),
+    "duplicate ids": (["embed", "ids.csv"], "id 'u' is in rows 1 and 2 of ids.csv"),
+    "mixed types": (["embed", "mixed.csv"], "mixed.csv: row 300001, column 'b' holds 'oops'"),
+    "not Parquet": (["embed", "fake.parquet"], "fake.parquet is not a readable Parquet file"),
+    "not NPY": (["embed", "fake.npy"], "fake.npy is not a readable NPY file"),
+    "unknown kind": (["embed", "what.xyz"], "what.xyz must end in one of .csv"),
+    "wrong column": (["embed", "good.csv", "--columns", "alpha,betta"], "no column 'betta'; did you mean 'beta'?"),
+    "wrong label": (["embed", "good.csv", "--label", "kinds"], "no column 'kinds'; did you mean 'kind'?"),
+    "wrong color": (["embed", "good.csv", "--color", "kinds"], "no column is called 'kinds'; did you mean 'kind'?"),
+    "one point": (["embed", "alone.csv"], "1 x 2: at least 2 points"),
+    "wrong metric": (["embed", "good.csv", "--metric", "euclid"], "metric must be one of"),
+    "wrong perplexity": (["embed", "good.csv", "--perplexity", "many"], "--perplexity takes numbers, got 'many'"),
+    "small perplexity": (["embed", "good.csv", "--perplexity", "0.5"], "--perplexity must be a finite number above 1"),
+    "no folder": (["embed", "good.csv", "--out", "no/t.csv"], "the folder no does not exist"),
+    "unwritable": (["embed", "good.csv", "--out", "/proc/t.csv"], "/proc/t.csv cannot be written"),
+    "exists": (["embed", "good.csv", "--out", "text.csv"], "text.csv exists already; say --force"),
+    "the input": (["embed", "good.csv", "--out", "good.csv", "--force"], "good.csv is named twice, or is the input"),
+    "twice": (["embed", "good.csv", "--plot", "t.png", "--out", "t.png"], "t.png must end in .parquet"),
+    "output kind": (["embed", "good.csv", "--out", "t.xls"], "t.xls must end in .parquet"),
+    "many in NPY": (["embed", "good.csv", "--out", "t.npy", "-p", "2,3"], "t.npy holds one layout"),
+    "many models": (["embed", "good.csv", "--save-model", "t.npz", "-p", "2,3"], "--save-model keeps one layout"),
+    "page in 3-D": (["embed", "good.csv", "--html", "t.html", "-d", "3"], "the page shows 2 dimensions"),
+    "no model": (["transform", "good.csv", "good.csv", "--out", "t.csv"], "good.csv is not a file that snekhorn wrote"),
+    "no layout": (["plot", "good.csv", "--out", "t.png"], "does not begin with columns x and y"),
+    "no page": (["view", "good.csv", "--no-open"], "does not begin with columns x and y"),
+    "other rows": (
+        ["evaluate", "good.csv", "alone.csv", "--coordinates", "a,b"],
+        "good.csv has 4 rows and alone.csv 1",
+    ),
+    "affinity kind": (["affinity", "good.csv", "--out", "P.csv"], "P.csv must end in .npz or .mtx"),
+}
+
+
+@pytest.fixture
+def inputs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, content in INPUTS.items():
+        (tmp_path / name).write_bytes(content)
+    return tmp_path
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_one_sentence_exit_code_2_and_nothing_written(case, inputs, snekhorn):
+    args, message = CASES[case]
+    result = snekhorn(*args, "--quiet", code=2)
+    assert message in result.stderr
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+    assert {path.name: path.read_bytes() for path in inputs.iterdir()} == INPUTS
+
+
+def test_usage_errors_are_2_too(inputs, snekhorn):
+    for args in (["embed"], ["embed", "good.csv", "--method", "umap"], ["no-such-command"]):
+        assert snekhorn(*args, code=2).stdout == ""
+
+
+def test_force_replaces(inputs, snekhorn):
+    snekhorn("embed", "good.csv", "--out", "text.csv", "--force", "--quiet")
+    assert (inputs / "text.csv").read_text().startswith('"x","y"')
+
+
+def _start(*args, **options):
+    return subprocess.Popen(
+        [sys.executable, "-m", "snekhorn", *map(str, args)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def test_a_full_disk_loses_only_what_did_not_fit(inputs):
+    import resource
+
+    np.save("many.npy", np.random.default_rng(0).normal(size=(2000, 3)))
+    limit = 30_000  # bytes of a file, as on a full disk: the coordinates do not fit, a small picture does not either
+    run = _start(
+        *("embed", "many.npy", "--out", "t.csv", "--max-iter", 20, "--no-scores"),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        env={**os.environ, "NUMBA_DISABLE_JIT": "0"},
+    )
+    _, stderr = run.communicate(timeout=120)
+    assert run.returncode == 2
+    assert "t.csv could not be written" in stderr
+    assert not (inputs / "t.csv").exists()
+    assert not [name for name in os.listdir(inputs) if name.startswith(".snekhorn")]
+
+
+def test_ctrl_c_keeps_what_is_done(inputs):
+    np.save("many.npy", np.random.default_rng(0).normal(size=(1500, 3)))
+    run = _start("embed", "many.npy", "--out", "t.npy", "--max-iter", 1_000_000, "--tol", 1e-12)
+    for line in run.stderr:
+        if "laying out" in line:
+            break
+    time.sleep(6.0)
+    run.send_signal(signal.SIGINT)
+    stdout, _ = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert "interrupted; what was done is kept" in stdout
+    assert np.load("t.npy").shape == (1500, 2)

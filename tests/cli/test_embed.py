@@ -1,0 +1,105 @@
+"""From a file to a layout."""
+
+import numpy as np
+import pytest
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
+
+import snekhorn as package
+from snekhorn.io import read_layouts, read_table
+from snekhorn.reduction import fit_reduction
+
+from .conftest import N
+
+FAST = ("--max-iter", 100)
+LABELS = ("--label", "digit", "--id", "name")
+
+
+def test_a_table_a_picture_and_a_page(folder, snekhorn, files):
+    result = snekhorn("embed", "digits.csv", *LABELS)
+    assert files() == {"digits.csv", "digits.tsnekhorn.parquet", "digits.tsnekhorn.png", "digits.tsnekhorn.html"}
+    table = parquet.read_table("digits.tsnekhorn.parquet")
+    assert table.column_names == ["x", "y", "name", "digit"]
+    assert table.num_rows == N
+    assert (folder / "digits.tsnekhorn.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "digits.tsnekhorn.html").read_text().lstrip().lower().startswith("<!doctype html>")
+    for text in ("300 points, 64 columns", "perplexity 30: converged", "kNN accuracy", "digits.tsnekhorn.png"):
+        assert text in result.stdout
+    assert "reading digits.csv" in result.stderr
+
+
+def test_the_layout_is_the_librarys(folder, as_json):
+    facts = as_json("embed", "digits.csv", *LABELS, "--out", "t.npy", "--seed", 3)
+    X = read_table("digits.csv", label="digit", id="name").X
+    model = package.TSNEkhorn(random_state=3)
+    Z = model.fit_transform(fit_reduction(X, 50, 3).apply(X))
+    np.testing.assert_array_equal(np.load("t.npy"), Z)
+    layout = facts["layouts"][0]
+    assert layout["divergence"] == model.kl_divergence_
+    assert layout["n_iter"] == model.n_iter_
+    assert layout["scores"]["knn_accuracy"] > 0.9
+    assert facts["n_points"] == N
+    assert facts["n_principal_components"] == 50
+    assert facts["files"] == {"table": "t.npy"}
+
+
+@pytest.mark.parametrize("method", ["snekhorn", "tsne", "symmetric-sne", "sne"])
+def test_methods(folder, as_json, method):
+    facts = as_json("embed", "digits.csv", "--method", method, "--out", "t.csv", *LABELS, *FAST, "--no-scores")
+    assert facts["method"] == method
+    assert facts["layouts"][0]["scores"] == {}
+    assert np.isfinite(read_layouts(folder / "t.csv").only).all()
+
+
+def test_several_perplexities(folder, as_json):
+    facts = as_json("embed", "digits.csv", *LABELS, "-p", "5,30", "-p", 10, "--out", "t.csv", "--plot", "t.png", *FAST)
+    found = read_layouts(folder / "t.csv")
+    assert list(found.layouts) == ["5", "10", "30"]
+    assert [layout["perplexity"] for layout in facts["layouts"]] == [5, 10, 30]
+    assert all(layout["scores"]["neighbor_recall"] > 0.3 for layout in facts["layouts"])
+    assert facts["files"]["plot"] == "t.png"
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_other_dimensions(folder, snekhorn, d):
+    snekhorn("embed", "digits.csv", *LABELS, "--dimensions", d, "--out", "t.parquet", "--plot", "t.pdf", *FAST)
+    assert read_layouts(folder / "t.parquet").only.shape == (N, d)
+
+
+def test_columns_metric_and_no_pca(folder, as_json):
+    facts = as_json(
+        "embed", "digits.csv", "--columns", "p10,p20,p30", "--metric", "manhattan", "--out", "t.csv", *FAST, *LABELS
+    )
+    assert facts["n_columns"] == 3
+    assert facts["n_principal_components"] is None
+    assert "p11" in arrow_csv.read_csv("t.csv").column_names
+
+
+def test_quiet_says_nothing(folder, snekhorn):
+    result = snekhorn("embed", "digits.csv", *LABELS, "--out", "t.csv", "--quiet")
+    assert result.stdout == ""
+    assert result.stderr == ""
+
+
+def test_warnings_are_told_once_and_kept(folder, as_json):
+    facts = as_json("embed", "digits.csv", *LABELS, "--out", "t.csv", *FAST, "--perplexity", 400)
+    assert sum("perplexity=400 is too much" in text for text in facts["warnings"]) == 1
+    assert any("stopped at max_iter" in text for text in facts["warnings"])
+
+
+def test_new_points_go_into_a_saved_layout(folder, snekhorn, as_json):
+    snekhorn("embed", "digits.csv", *LABELS, "--out", "t.parquet", "--save-model", "m.npz", *FAST)
+    facts = as_json("transform", "m.npz", "digits.csv", "--label", "digit", "--id", "name", "--out", "placed.csv")
+    assert facts["n_points"] == N
+    placed, trained = read_layouts(folder / "placed.csv"), read_layouts(folder / "t.parquet")
+    np.testing.assert_allclose(placed.only, trained.only, atol=1e-4)
+    assert placed.metadata.column("name").to_pylist() == trained.metadata.column("name").to_pylist()
+
+
+def test_sparse_input(folder, as_json):
+    from scipy import sparse
+
+    sparse.save_npz("t.npz", sparse.random(120, 80, 0.2, format="csr", random_state=0))
+    facts = as_json("embed", "t.npz", "--out", "t.csv", *FAST)
+    assert facts["n_principal_components"] == 50
+    assert as_json("embed", "t.npz", "--out", "u.csv", "--pca", 0, *FAST)["n_principal_components"] is None

@@ -1,0 +1,103 @@
+"""The other commands."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy import io as scipy_io
+from scipy import sparse
+
+from snekhorn import __version__
+from snekhorn.affinities import SymmetricEntropicAffinity
+from snekhorn.io import read_table
+from snekhorn.metrics import evaluate
+from snekhorn.reduction import fit_reduction
+
+from .conftest import N
+
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+COMMANDS = ("embed", "transform", "affinity", "evaluate", "plot", "view", "doctor")
+
+
+@pytest.fixture
+def layout(folder):
+    """A layout of the digits, of any kind."""
+    table = read_table("digits.csv", label="digit", id="name")
+    Z = fit_reduction(table.X, 2, 0).apply(table.X)
+    digits = table.metadata.column("digit").to_pylist()
+    rows = [f"{x!r},{y!r},d{i},{digits[i]}" for i, (x, y) in enumerate(Z.tolist())]
+    (folder / "layout.csv").write_text("x,y,name,digit\n" + "\n".join(rows[::-1]) + "\n")
+    return Z
+
+
+def test_affinity(folder, as_json):
+    facts = as_json("affinity", "digits.csv", "--label", "digit", "--id", "name", "--perplexity", 10, "--out", "P.npz")
+    X = read_table("digits.csv", label="digit", id="name").X
+    expected = SymmetricEntropicAffinity(10, n_neighbors="auto").fit(fit_reduction(X, 50, 0).apply(X))
+    assert abs(sparse.load_npz("P.npz") - expected.affinity_).max() < 1e-12
+    assert facts["report"]["converged"] is True
+    assert facts["report"]["entropy_gap"] == expected.report_.entropy_gap
+    assert facts["n_points"] == N
+
+
+@pytest.mark.parametrize(
+    "kind", ["entropic", "symmetrized-entropic", "doubly-stochastic", "gaussian", "self-tuning", "symmetric-entropic"]
+)
+def test_affinities(folder, as_json, kind):
+    facts = as_json("affinity", "digits.csv", "--label", "digit", "--kind", kind, "--out", "P.mtx")
+    assert facts["kind"] == kind
+    assert scipy_io.mmread("P.mtx").shape == (N, N)
+
+
+def test_evaluate_goes_by_ids(folder, as_json, layout):
+    facts = as_json("evaluate", "digits.csv", "layout.csv", "--label", "digit", "--id", "name")
+    table = read_table("digits.csv", label="digit", id="name")
+    assert facts["scores"] == pytest.approx(evaluate(table.X, layout, table.values("digit")))
+
+
+def test_evaluate_as_text(folder, snekhorn, layout):
+    text = snekhorn("evaluate", "digits.csv", "layout.csv", "--id", "name", "--label", "digit").stdout
+    assert re.search(r"trustworthiness +0\.\d{3}", text)
+    assert "looked at from 300 points" in text
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_plot(folder, snekhorn, layout, suffix):
+    snekhorn("plot", "layout.csv", "--color", "digit", "--out", f"t.{suffix}")
+    start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
+    assert (folder / f"t.{suffix}").read_bytes().startswith(start)
+
+
+def test_view(folder, snekhorn, layout, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    snekhorn("view", "layout.csv", "--color", "digit")
+    assert opened == [(folder / "layout.html").resolve().as_uri()]
+    snekhorn("view", "layout.csv", "--no-open", "--out", "other.html")
+    assert len(opened) == 1
+    assert "d299" in (folder / "other.html").read_text() or (folder / "other.html").stat().st_size > 10_000
+
+
+def test_doctor(as_json):
+    facts = as_json("doctor")
+    assert facts["snekhorn"] == __version__
+    assert facts["test"]["passed"] is True
+    assert facts["packages"]["numpy"] == np.__version__
+
+
+def test_doctor_as_text(snekhorn):
+    assert "test: passed" in snekhorn("doctor").stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help(snekhorn, command):
+    text = ANSI.sub("", snekhorn(command, "--help").stdout)
+    assert f"{command} [OPTIONS]" in text
+    assert "--json" in text
+    assert "--quiet" in text
+
+
+def test_version_and_help(snekhorn):
+    assert snekhorn("--version").stdout.strip() == __version__
+    text = ANSI.sub("", snekhorn("--help").stdout)
+    assert all(command in text for command in COMMANDS)

@@ -1,0 +1,125 @@
+"""What is wrong with a file is said in one sentence that names it."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from snekhorn.io import InputError, read_table
+
+GOOD = "a,b,kind\n1,2,u\n3,4,v\n"
+
+TEXTS = {
+    "empty": ("", {}, r"is empty"),
+    "blank": ("\n\n", {}, r"is empty"),
+    "header only": ("a,b\n", {}, r"0 rows"),
+    "one column": ("a\n1\n2\n", {}, r"one column, 'a'"),
+    "text only": ("a,b\nx,y\nz,w\n", {}, r"no column of numbers.*'a', 'b'"),
+    "an empty cell": ("a,b\n1,2\n3,\n5,6\n", {}, r"row 2, column 'b' is empty"),
+    "nan": ("a,b\n1,2\nnan,4\n", {}, r"row 2, column 'a' is empty or not a number"),
+    "infinite": ("a,b\n1,2\n3,4\n5,inf\n", {}, r"row 3, column 'b' is infinite"),
+    "duplicate ids": ("name,a,b\nu,1,2\nv,3,4\nu,5,6\n", {"id": "name"}, r"id 'u' is in rows 1 and 3"),
+    "no id": ("name,a,b\nu,1,2\n,3,4\n", {"id": "name"}, r"row 2 of .* has no id"),
+    "wrong column": (GOOD, {"columns": ["a", "bb"]}, r"no column 'bb'; did you mean 'b'\?"),
+    "wrong label": (GOOD, {"label": "kin"}, r"no column 'kin'; did you mean 'kind'\?"),
+    "text among columns": (GOOD, {"columns": ["a", "kind"]}, r"'kind' .* not made of numbers"),
+    "label among columns": (GOOD, {"columns": ["a", "b"], "label": "b"}, r"'b' is in --columns and is the label"),
+    "two names": ("a,a\n1,2\n3,4\n", {}, r"two columns called 'a'"),
+    "ragged": ("a,b\n1,2\n3,4,5\n", {}, r"(Expected 2 columns, got 3|CSV parse error)"),
+}
+
+
+@pytest.mark.parametrize("case", TEXTS)
+def test_text(case, tmp_path):
+    text, options, message = TEXTS[case]
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as error:
+        read_table(path, **options)
+    assert "t.csv" in str(error.value) or "column" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_text_among_numbers_far_down(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "1,2\n" * 400_000 + "1,oops\n")
+    with pytest.raises(InputError, match=r"row 400001, column 'b' holds 'oops' among numbers"):
+        read_table(path)
+
+
+def test_missing(tmp_path):
+    with pytest.raises(InputError, match=r"nothing\.csv does not exist"):
+        read_table(tmp_path / "nothing.csv")
+
+
+def test_a_folder(tmp_path):
+    (tmp_path / "t.csv").mkdir()
+    with pytest.raises(InputError, match="is a folder"):
+        read_table(tmp_path / "t.csv")
+
+
+def test_parquet_called_csv(tmp_path):
+    parquet.write_table(pa.table({"a": [1.0]}), tmp_path / "t.csv")
+    with pytest.raises(InputError, match="it is Parquet"):
+        read_table(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".npy", ".npz", ".mtx", ".h5ad"])
+def test_text_called_something_else(suffix, tmp_path):
+    path = tmp_path / f"t{suffix}"
+    path.write_text(GOOD)
+    with pytest.raises(InputError, match=r"not a readable .* file, as its suffix says"):
+        read_table(path)
+
+
+def test_latin_1(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("größe,b,name\n1,2,x\n3,4,y\n".encode("latin-1"))
+    with pytest.raises(InputError, match="UTF-8"):
+        read_table(path)
+
+
+def test_latin_1_in_the_middle(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("a,b,name\n1,2,x\n3,4,größe\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"UTF-?8"):
+        read_table(path)
+
+
+def test_parquet_with_nan(tmp_path):
+    parquet.write_table(pa.table({"a": [1.0, None], "b": [1.0, 2.0]}), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r"row 2, column 'a' is empty or not a number"):
+        read_table(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros(3), r"shape \(3,\)"),
+        (np.array([["a", "b"]]), "array of <U1"),
+        (np.zeros((0, 3)), "0 rows"),
+        (np.array([[1.0, np.nan]]), r"row 1, column 'column_2' holds nan"),
+    ],
+)
+def test_arrays(array, message, tmp_path):
+    np.save(tmp_path / "t.npy", array)
+    with pytest.raises(InputError, match=message):
+        read_table(tmp_path / "t.npy")
+
+
+def test_npz_with_two_tables(tmp_path):
+    np.savez(tmp_path / "t.npz", a=np.zeros((3, 2)), b=np.zeros((3, 2)))
+    with pytest.raises(InputError, match="2 tables of numbers among a, b; call one of them X"):
+        read_table(tmp_path / "t.npz")
+
+
+def test_pickles_are_not_opened(tmp_path):
+    np.save(tmp_path / "t.npy", np.array([[{}, 1]], dtype=object), allow_pickle=True)
+    with pytest.raises(InputError, match="not a readable NPY"):
+        read_table(tmp_path / "t.npy")
+
+
+def test_rep_is_for_anndata(tmp_path):
+    (tmp_path / "t.csv").write_text(GOOD)
+    with pytest.raises(InputError, match="--rep is for H5AD"):
+        read_table(tmp_path / "t.csv", rep="X")

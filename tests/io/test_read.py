@@ -1,0 +1,184 @@
+"""Every kind of file that can be read gives the same table."""
+
+import gzip
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv as arrow_csv
+from pyarrow import feather, ipc, parquet
+from scipy import io as scipy_io
+from scipy import sparse
+
+from snekhorn.io import InputError, read_table
+from snekhorn.io.delimited import BLOCK_BYTES
+
+X = np.random.default_rng(0).normal(size=(40, 3))
+NAMES = ["a", "b", "c"]
+KIND = ["u", "v"] * 20
+
+
+def _table():
+    return pa.table({"a": X[:, 0], "kind": KIND, "b": X[:, 1], "c": X[:, 2]})
+
+
+def _write_csv(path):
+    arrow_csv.write_csv(_table(), path)
+
+
+def _write_gz(path):
+    _write_csv(path.with_suffix(""))
+    path.write_bytes(gzip.compress(path.with_suffix("").read_bytes()))
+
+
+def _write_tsv(path):
+    arrow_csv.write_csv(_table(), path, arrow_csv.WriteOptions(delimiter="\t"))
+
+
+def _write_stream(path):
+    with ipc.new_stream(str(path), _table().schema) as sink:
+        sink.write_table(_table())
+
+
+WRITERS = {
+    "t.csv": _write_csv,
+    "t.csv.gz": _write_gz,
+    "t.tsv": _write_tsv,
+    "t.parquet": lambda path: parquet.write_table(_table(), path, row_group_size=7),
+    "t.arrow": _write_stream,
+    "t.feather": lambda path: feather.write_feather(_table(), path),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_tables(name, tmp_path):
+    WRITERS[name](tmp_path / name)
+    table = read_table(tmp_path / name)
+    np.testing.assert_array_equal(table.X, X)
+    assert table.columns == NAMES
+    assert table.metadata.to_pydict() == {"kind": KIND}
+    assert table.id is None
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_chosen_columns_come_in_the_order_asked_for(name, tmp_path):
+    WRITERS[name](tmp_path / name)
+    table = read_table(tmp_path / name, columns=["c", "a"], label="kind")
+    np.testing.assert_array_equal(table.X, X[:, [2, 0]])
+    assert set(table.metadata.column_names) == {"kind", "b"}
+    np.testing.assert_array_equal(table.values("kind"), KIND)
+    np.testing.assert_array_equal(np.asarray(table.values("b"), dtype=float), X[:, 1])
+
+
+def test_npy_is_mapped_not_read(tmp_path):
+    np.save(tmp_path / "t.npy", X.astype(np.float32))
+    table = read_table(tmp_path / "t.npy")
+    assert isinstance(table.X, np.memmap)
+    assert table.X.dtype == np.float32
+    assert table.columns == ["column_1", "column_2", "column_3"]
+    assert table.metadata.num_rows == 40
+
+
+def test_npz_with_labels(tmp_path):
+    np.savez(tmp_path / "t.npz", X=X, y=np.arange(40) % 2, other=np.zeros(3))
+    table = read_table(tmp_path / "t.npz", label="y")
+    np.testing.assert_array_equal(table.X, X)
+    assert table.metadata.column_names == ["y"]
+
+
+def test_sparse_npz(tmp_path):
+    S = sparse.random(30, 8, 0.3, format="csr", random_state=0)
+    sparse.save_npz(tmp_path / "t.npz", S)
+    assert (read_table(tmp_path / "t.npz").X != S).nnz == 0
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_matrix_market_beside_barcodes(tmp_path, transposed):
+    S = sparse.random(30, 8, 0.3, format="csr", random_state=0)
+    scipy_io.mmwrite(tmp_path / "matrix.mtx", S.T if transposed else S)
+    (tmp_path / "barcodes.tsv").write_text("".join(f"cell{i}\n" for i in range(30)))
+    table = read_table(tmp_path / "matrix.mtx")
+    np.testing.assert_allclose(table.X.toarray(), S.toarray())
+    assert table.id == "barcode"
+    assert table.values("barcode")[3] == "cell3"
+
+
+def test_matrix_market_alone(tmp_path):
+    S = sparse.random(30, 8, 0.3, format="csr", random_state=0)
+    scipy_io.mmwrite(tmp_path / "t.mtx", S)
+    np.testing.assert_allclose(read_table(tmp_path / "t.mtx").X.toarray(), S.toarray())
+
+
+def test_semicolons_and_a_byte_order_mark(tmp_path):
+    (tmp_path / "t.csv").write_text("\ufeffa;b\n1;2\n3;4.5\n", encoding="utf-8")
+    table = read_table(tmp_path / "t.csv")
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 4.5]])
+    assert table.columns == ["a", "b"]
+
+
+def test_no_header(tmp_path):
+    (tmp_path / "t.csv").write_text("1,2\n3,4\n5,6\n")
+    table = read_table(tmp_path / "t.csv")
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 4], [5, 6]])
+    assert any("no header" in note for note in table.notes)
+
+
+def test_an_index_without_a_name_names_the_rows(tmp_path):
+    (tmp_path / "t.csv").write_text(",a,b\n0,1,2\n1,3,4\n")
+    table = read_table(tmp_path / "t.csv")
+    assert table.columns == ["a", "b"]
+    assert table.id == ""
+
+
+def test_types_may_change_after_the_first_block(tmp_path):
+    n = BLOCK_BYTES // 4
+    rows = [f"{i},{i}" for i in range(n)]
+    (tmp_path / "t.csv").write_text("a,b\n" + "\n".join(rows) + "\n0.5,1e3\n")
+    table = read_table(tmp_path / "t.csv")
+    assert table.X.shape == (n + 1, 2)
+    np.testing.assert_array_equal(table.X[-1], [0.5, 1000.0])
+    np.testing.assert_array_equal(table.X[:-1, 0], np.arange(n))
+
+
+def test_labels_keep_what_they_say(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,zip,digit,flag\n1,2,007,3,true\n3,4,010,4,false\n")
+    table = read_table(tmp_path / "t.csv", label="digit", id="zip")
+    assert table.metadata.to_pydict() == {"zip": ["007", "010"], "digit": [3, 4], "flag": ["true", "false"]}
+    assert table.columns == ["a", "b"]
+
+
+def test_a_number_called_label_is_used_but_said(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,label\n1,2,0\n3,4,1\n")
+    table = read_table(tmp_path / "t.csv")
+    assert "label" in table.columns
+    assert any("--label label" in note for note in table.notes)
+
+
+def test_lists_are_left_out_and_said(tmp_path):
+    parquet.write_table(pa.table({"a": [1.0, 2.0], "b": [1.0, 3.0], "c": [[1], [2]]}), tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet")
+    assert table.columns == ["a", "b"]
+    assert table.metadata.num_columns == 0
+    assert any("'c'" in note for note in table.notes)
+
+
+def test_unknown_suffix(tmp_path):
+    with pytest.raises(InputError, match=r"t\.xls must end in one of \.csv"):
+        read_table(tmp_path / "t.xls")
+
+
+def test_the_whole_is_not_held_twice(tmp_path):
+    import subprocess
+    import sys
+
+    n, p = 200_000, 40
+    table = pa.table({f"c{j}": np.random.default_rng(j).normal(size=n).astype(np.float32) for j in range(p)})
+    arrow_csv.write_csv(table, tmp_path / "t.csv")
+    code = (
+        "import resource, sys; from snekhorn.io import read_table;"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
+        "X = read_table(sys.argv[1]).X;"
+        "print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / X.nbytes)"
+    )
+    found = subprocess.run([sys.executable, "-c", code, str(tmp_path / "t.csv")], capture_output=True, check=True)
+    assert float(found.stdout) < 1.9  # the numbers, and some forty blocks of text

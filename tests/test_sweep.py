@@ -7,7 +7,6 @@ from snekhorn import SNE, TSNE, SNEkhorn, TSNEkhorn
 from snekhorn.estimators.parts import DENSE_LIMIT
 from snekhorn.sweep import sweep
 
-
 pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at max_iter")  # the affinities are what is looked at
 X = np.random.default_rng(0).normal(size=(200, 6))
 

@@ -1,10 +1,13 @@
 """Every bad input: one sentence on stderr, exit code 2, nothing written."""
 
+import fcntl
 import os
+import resource
 import signal
+import struct
 import subprocess
 import sys
-import time
+import termios
 
 import numpy as np
 import pytest
@@ -41,7 +44,7 @@ CASES = {
     "wrong column": (["embed", "good.csv", "--columns", "alpha,betta"], "no column 'betta'; did you mean 'beta'?"),
     "wrong label": (["embed", "good.csv", "--label", "kinds"], "no column 'kinds'; did you mean 'kind'?"),
     "wrong color": (["embed", "good.csv", "--color", "kinds"], "no column is called 'kinds'; did you mean 'kind'?"),
-    "one point": (["embed", "alone.csv"], "1 x 2: at least 2 points"),
+    "one point": (["embed", "alone.csv"], "alone.csv has 1 row; a layout needs at least 2"),
     "wrong metric": (["embed", "good.csv", "--metric", "euclid"], "metric must be one of"),
     "wrong perplexity": (["embed", "good.csv", "--perplexity", "many"], "--perplexity takes numbers, got 'many'"),
     "small perplexity": (["embed", "good.csv", "--perplexity", "0.5"], "--perplexity must be a finite number above 1"),
@@ -94,42 +97,37 @@ def test_force_replaces(inputs, snekhorn):
     assert (inputs / "text.csv").read_text().startswith('"x","y"')
 
 
-def _start(*args, **options):
-    return subprocess.Popen(
-        [sys.executable, "-m", "snekhorn", *map(str, args)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **options,
-    )
-
-
-def test_a_full_disk_loses_only_what_did_not_fit(inputs):
-    import resource
-
+def test_a_full_disk_loses_only_what_did_not_fit(inputs, snekhorn):
+    """The system refuses files above some size, as a full disk does; the smaller of two fits."""
     np.save("many.npy", np.random.default_rng(0).normal(size=(2000, 3)))
-    limit = 30_000  # bytes of a file, as on a full disk: the coordinates do not fit, a small picture does not either
-    run = _start(
-        *("embed", "many.npy", "--out", "t.csv", "--max-iter", 20, "--no-scores"),
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-        env={**os.environ, "NUMBA_DISABLE_JIT": "0"},
-    )
-    _, stderr = run.communicate(timeout=120)
-    assert run.returncode == 2
-    assert "t.csv could not be written" in stderr
-    assert not (inputs / "t.csv").exists()
-    assert not [name for name in os.listdir(inputs) if name.startswith(".snekhorn")]
+    args = ("embed", "many.npy", "--max-iter", 20, "--no-scores", "--quiet")
+    snekhorn(*args, "--out", "t.npy")  # compiles, and shows the size
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize("t.npy") + 100, hard))
+    try:
+        result = snekhorn(*args, "--out", "u.npy", "--save-model", "m.npz", code=2)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "m.npz could not be written" in result.stderr
+    assert "u.npy written" in result.stderr
+    assert (inputs / "u.npy").read_bytes() == (inputs / "t.npy").read_bytes()
+    assert {path.name for path in inputs.iterdir()} == {*INPUTS, "many.npy", "t.npy", "u.npy"}
 
 
 def test_ctrl_c_keeps_what_is_done(inputs):
+    """At a terminal, where a bar shows that the descent has begun."""
     np.save("many.npy", np.random.default_rng(0).normal(size=(1500, 3)))
-    run = _start("embed", "many.npy", "--out", "t.npy", "--max-iter", 1_000_000, "--tol", 1e-12)
-    for line in run.stderr:
-        if "laying out" in line:
-            break
-    time.sleep(6.0)
+    args = ("embed", "many.npy", "--out", "t.npy", "--max-iter", "1000000", "--tol", "1e-12")
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    run = subprocess.Popen([sys.executable, "-m", "snekhorn", *args], stdout=subprocess.PIPE, stderr=theirs, text=True)
+    os.close(theirs)
+    seen = b""
+    while b"loss=" not in seen:
+        seen += os.read(ours, 1000)
     run.send_signal(signal.SIGINT)
     stdout, _ = run.communicate(timeout=60)
+    os.close(ours)
     assert run.returncode == 130
     assert "interrupted; what was done is kept" in stdout
     assert np.load("t.npy").shape == (1500, 2)

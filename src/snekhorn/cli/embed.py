@@ -44,6 +44,7 @@ def embed(  # noqa: PLR0913
     dimensions: Annotated[int, typer.Option("--dimensions", "-d", min=1, max=3, help="Of the layout.")] = 2,
     exaggeration: Annotated[float, typer.Option(help="Above 1: tighter clusters, further apart.")] = 1.0,
     max_iter: Annotated[int, typer.Option(min=1, help="Largest number of iterations.")] = 2000,
+    tol: Annotated[float, typer.Option(help="Relative fall of the loss an iteration at which to end.")] = 3e-5,
     init: Annotated[Literal["pca", "spectral", "random"], typer.Option(help="Start of the layout.")] = "pca",
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
@@ -84,6 +85,7 @@ def embed(  # noqa: PLR0913
             metric=metric,
             exaggeration=exaggeration,
             max_iter=max_iter,
+            tol=tol,
             init=init,
             n_jobs=jobs,
             random_state=seed,
@@ -116,7 +118,7 @@ def read_points(
     seed: int,
 ) -> Points:
     """Read a file, and reduce it where it is wide."""
-    from ..io import read_table
+    from ..io import InputError, read_table
     from ..pairs import check_metric
     from ..reduction import fit_reduction
 
@@ -126,6 +128,8 @@ def read_points(
         for note in table.notes:
             run.note(note)
     n, p = table.X.shape
+    if n < 2:
+        raise InputError(f"{input} has 1 row; a layout needs at least 2 points.")
     euclidean = metric in ("sqeuclidean", "euclidean")
     n_components = (MANY_COLUMNS if euclidean else 0) if pca is None else pca
     if not 0 < n_components < min(n, p):

@@ -28,6 +28,8 @@ ALLOWED = {
     "reference": BELOW | {"costs", "neighbors"},
     "estimators": BELOW
     | {"affinities", "alerts", "embedding", "memory", "optim", "pairs", "persistence", "reference", "validation"},
+    "colors": set(),
+    "page": {"colors", "validation"},
     "persistence": {"affinities", "embedding", "estimators", "optim", "reference"},
     "__init__": {"affinities", "estimators", "metrics", "persistence"},
 }

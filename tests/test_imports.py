@@ -28,6 +28,8 @@ ALLOWED = {
     "reference": BELOW | {"costs", "neighbors"},
     "estimators": BELOW
     | {"affinities", "alerts", "embedding", "memory", "optim", "pairs", "persistence", "reference", "validation"},
+    "colors": set(),
+    "page": {"colors", "validation"},
     "persistence": {"affinities", "embedding", "estimators", "optim", "reference"},
     "reduction": set(),
     "sweep": BELOW | {"affinities", "embedding", "estimators", "neighbors", "pairs", "validation"},

@@ -1,0 +1,150 @@
+// The scatter plot: points in equal units on both axes, the camera, sizes and opacities.
+
+const canvas = byId("plot");
+const state = { n: header.n, color: header.color, coloring: null, shown: null, selection: [], hovered: null, moved: false };
+const points = [];
+let x, y, plot, density;
+let drawing = Promise.resolve();
+
+const MARGIN = 24; // pixels around what is fitted
+const CLOSEST = 0.01; // how far a single point is zoomed in on, in half heights of the layout
+const CELLS = 128;
+const OUTLINED = 300; // selections up to this size are outlined, larger ones would be blots
+
+// Half the longer side of the layout becomes 1 on both axes.
+function placePoints() {
+  const [left, right] = extent(x);
+  const [bottom, top] = extent(y);
+  const half = Math.max(right - left, top - bottom) / 2 || 1;
+  const [centreX, centreY] = [left / 2 + right / 2, bottom / 2 + top / 2];
+  for (let row = 0; row < header.n; row++) {
+    points.push([(x[row] - centreX) / half, (y[row] - centreY) / half, 0]);
+  }
+}
+
+function extent(values) {
+  let low = Infinity, high = -Infinity;
+  for (const value of values) {
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return [low, high];
+}
+
+// Points a cell as a point finds them: empty space does not count.
+function meanDensity() {
+  const cells = new Uint32Array(CELLS * CELLS);
+  const cell = (value) => Math.min(CELLS - 1, Math.floor(((value + 1) / 2) * CELLS));
+  for (const point of points) cells[cell(point[1]) * CELLS + cell(point[0])]++;
+  return cells.reduce((sum, number) => sum + number * number, 0) / points.length;
+}
+
+// Data are often sorted by class, and the last class would cover all others; the same shuffle every time.
+function shuffledRows() {
+  const rows = Array.from({ length: header.n }, (_, row) => row);
+  let seed = 1;
+  for (let last = rows.length - 1; last > 0; last--) {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    const other = Math.floor((seed / 2 ** 32) * (last + 1));
+    [rows[last], rows[other]] = [rows[other], rows[last]];
+  }
+  return rows;
+}
+
+const pointSize = () => Math.max(1.25, Math.min(8, 60 * header.n ** -0.28));
+
+// The more points lie on top of each other in a dense place, the less opaque each of them.
+function opacity(distance) {
+  const scale = distance < 1 ? Math.asinh(1 / distance) / Math.asinh(1) : 1 / distance;
+  const size = Math.max(1, pointSize() * scale);
+  const cell = innerHeight / CELLS / distance;
+  const layers = (density / cell ** 2) * (Math.PI / 4) * size ** 2;
+  return Math.max(0.2, Math.min(0.88, 1.4 / Math.sqrt(layers)));
+}
+
+function createPlot() {
+  const { target, distance } = framing(points);
+  const merge = /Mac|iP/.test(navigator.platform) ? "meta" : "ctrl";
+  plot = createScatterplot.default({
+    canvas,
+    cameraTarget: target,
+    cameraDistance: distance,
+    pointSize: pointSize(),
+    pointSizeSelected: 1,
+    pointOutlineWidth: 2,
+    pointOrder: shuffledRows(),
+    opacity: opacity(distance),
+    opacityInactiveScale: 0.25,
+    opacityInactiveMax: 0.3,
+    colorBy: "valueZ",
+    pointColor: [SINGLE, SINGLE],
+    lassoMinDelay: 0,
+    lassoLineWidth: 1.5,
+    actionKeyMap: { lasso: "shift", merge, remove: "alt" },
+    spatialIndexUseWorker: false, // sending the points to a worker takes longer than the index
+    ...themeColors(),
+  });
+  plot.subscribe("view", updateOpacity);
+  return plot;
+}
+
+function themeColors() {
+  const style = getComputedStyle(document.documentElement);
+  return {
+    backgroundColor: style.getPropertyValue("--back").trim(),
+    lassoColor: style.getPropertyValue("--accent").trim(),
+  };
+}
+
+function updateOpacity({ camera }) {
+  const wanted = opacity(camera.distance[0]);
+  if (Math.abs(wanted / plot.get("opacity") - 1) > 0.03) plot.set({ opacity: wanted });
+}
+
+function drawColors() {
+  const { codes, colors } = state.coloring;
+  for (let row = 0; row < codes.length; row++) points[row][2] = codes[row];
+  plot.set({ pointColor: colors.map(themed) });
+  const options = { zDataType: "categorical", preventFilterReset: true, spatialIndex: plot.get("spatialIndex") };
+  drawing = drawing.then(() => plot.draw(points, options)); // one draw at a time
+  return drawing;
+}
+
+// The part of the window that panel and tools leave.
+function freeArea() {
+  const panel = byId("panel").getBoundingClientRect();
+  const tools = byId("tools").getBoundingClientRect();
+  if (panel.width > innerWidth - 40) return { left: 0, right: innerWidth, top: tools.bottom, bottom: panel.top };
+  const folded = byId("panel").classList.contains("folded");
+  return { left: folded ? 0 : panel.right, right: tools.left, top: 0, bottom: innerHeight };
+}
+
+// Where the camera must be for these points to fill the free area.
+function framing(some) {
+  let left = Infinity, right = -Infinity, bottom = Infinity, top = -Infinity;
+  for (const [px, py] of some) {
+    left = Math.min(left, px);
+    right = Math.max(right, px);
+    bottom = Math.min(bottom, py);
+    top = Math.max(top, py);
+  }
+  const free = freeArea();
+  const width = Math.max(80, free.right - free.left - 2 * MARGIN);
+  const height = Math.max(80, free.bottom - free.top - 2 * MARGIN);
+  const distance = Math.max(CLOSEST, ((right - left) / 2 / width) * innerHeight, ((top - bottom) / 2 / height) * innerHeight);
+  const unit = (2 * distance) / innerHeight; // a pixel in units of the points
+  const aside = (free.left + free.right - innerWidth) / 2;
+  const down = (free.top + free.bottom - innerHeight) / 2;
+  return { distance, target: [(left + right) / 2 - aside * unit, (bottom + top) / 2 + down * unit] };
+}
+
+function frame(some, { animate = true } = {}) {
+  const { target, distance } = framing(some);
+  return plot.zoomToLocation(target, distance, { transition: animate, transitionDuration: 350 });
+}
+
+function zoomBy(factor) {
+  const [tx, ty] = plot.get("cameraTarget");
+  state.moved = true;
+  plot.zoomToLocation([tx, ty], plot.get("cameraDistance") * factor, { transition: true, transitionDuration: 150 });
+}

@@ -1,0 +1,290 @@
+"""The page in a real browser, with a real mouse: what is seen, found, selected and exported is what was handed in."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from sklearn.neighbors import NearestNeighbors
+
+from snekhorn.page import write_page
+
+from .browser import ARGUMENTS, KINDS, N, box, chromium, drag, example, pixel, position, positions, selection, settle
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+if chromium() is None:
+    pytest.skip("no chromium to open the page with", allow_module_level=True)
+
+Z, TABLE = example()
+READBACK = "Multiple readback operations"  # what the browser says of `pixel`
+LEGEND = ["kind 9", "kind 10", "naïve 🐍", 'say "<b>hi</b>"', "two\nlines, and a comma"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    file = tmp_path_factory.mktemp("page") / "page.html"
+    write_page(file, Z, TABLE, ids="id", title="A <i>test</i>", summary={"method": "t-SNEkhorn", "<b>": "</dl>"})
+    return file
+
+
+@pytest.fixture
+def opened(browser, file):
+    """Open the page; whatever it asks the network for, or complains of, is a failure."""
+    contexts = []
+    said, asked = [], []
+
+    def open_page(path=file, *, script=None, **options):
+        context = browser.new_context(**{"viewport": {"width": 1100, "height": 700}, "offline": True, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("console", lambda message: READBACK in message.text or said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        if script:
+            page.add_init_script(script)
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not said
+    assert all(url.startswith(("file:", "blob:")) for url in asked)
+    assert len([url for url in asked if url.startswith("file:")]) == len(contexts)
+
+
+@pytest.fixture
+def page(opened):
+    page = opened()
+    page.evaluate("window.snekhorn.ready")
+    return page
+
+
+@pytest.fixture(scope="module")
+def lonely():
+    """The point furthest from all others: nothing else is drawn or hovered there."""
+    return int(NearestNeighbors(n_neighbors=2).fit(Z).kneighbors()[0][:, 0].argmax())
+
+
+def rows_of(kind):
+    return [row for row, value in enumerate(TABLE["kind"].to_pylist()) if value == kind]
+
+
+def entry(page, label):
+    return page.locator("#legend button.entry").nth(LEGEND.index(label))
+
+
+def test_shows_title_counts_facts_and_a_legend_in_natural_order(page):
+    assert page.inner_text("#title") == page.title() == "A <i>test</i>"
+    assert page.inner_text("#count") == "10,000 points"
+    page.click("#about summary")
+    assert page.locator("#summary dd").all_inner_texts() == ["t-SNEkhorn", "</dl>"]
+    assert page.locator("#legend .label").all_text_contents() == LEGEND
+    assert page.locator("#legend .number").all_inner_texts() == ["2,000"] * 5
+    assert page.input_value("#color") == "1"
+    assert page.locator("script").evaluate_all("all => all.filter((one) => one.type === 'text/plain').length") == 0
+
+
+@pytest.mark.parametrize("size", [(1100, 700), (400, 800)])
+def test_units_are_equal_on_both_axes_and_all_points_are_in_view(opened, size):
+    page = opened(viewport={"width": size[0], "height": size[1]})
+    page.evaluate("window.snekhorn.ready")
+    seen = positions(page, range(0, N, 100))
+    assert np.all(seen > 0)
+    assert np.all(seen < size)
+    scale_x = np.polyfit(Z[::100, 0], seen[:, 0], 1)[0]
+    scale_y = np.polyfit(Z[::100, 1], seen[:, 1], 1)[0]
+    assert scale_x > 5
+    assert scale_x == pytest.approx(-scale_y, rel=1e-3)
+
+
+def test_hovering_shows_everything_about_the_point(page, lonely):
+    page.mouse.move(5, 5)
+    page.mouse.move(*position(page, lonely), steps=3)
+    page.wait_for_selector("#tooltip", state="visible")
+    row = TABLE.slice(lonely, 1).to_pylist()[0]
+    assert page.inner_text("#tooltip h2") == row["id"]
+    names = page.locator("#tooltip dt").all_text_contents()
+    facts = dict(zip(names, page.locator("#tooltip dd").all_text_contents(), strict=True))
+    assert facts["kind"] == row["kind"]
+    assert facts["reads"] == str(row["reads"])
+    assert facts["flag"] == {True: "true", False: "false", None: "–"}[row["flag"]]
+    assert facts["when"] == row["when"].isoformat()
+    assert facts["remark"] == (row["remark"] if row["remark"] is not None else "–")
+    assert (
+        facts["depth"] == "–"
+        if row["depth"] is None
+        else float(facts["depth"]) == pytest.approx(row["depth"], rel=1e-4)
+    )
+    assert [float(value) for value in facts["x, y"].split(",")] == pytest.approx(Z[lonely].tolist(), rel=1e-4)
+    page.mouse.move(100, 680)
+    page.wait_for_selector("#tooltip", state="hidden")
+
+
+def rgb(color):
+    return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])
+
+
+def test_colours_are_those_of_the_legend_and_change_with_the_column(page, lonely):
+    header = page.evaluate("JSON.parse(document.getElementById('header').textContent)")
+    settle(page)
+    kind = rgb(header["few"][LEGEND.index(TABLE["kind"][lonely].as_py())])
+    np.testing.assert_allclose(pixel(page, lonely), kind, atol=12)
+    page.select_option("#color", label="reads")
+    page.wait_for_selector("#legend .bar")
+    settle(page)
+    reads = TABLE["reads"].to_numpy()
+    share = (reads[lonely] - reads.min()) / (reads.max() - reads.min())
+    np.testing.assert_allclose(pixel(page, lonely), rgb(header["scale"][int(share * 256)]), atol=12)
+    low, _, high = page.locator("#legend .ends span").all_inner_texts()
+    assert [int(low), int(high)] == [reads.min(), reads.max()]
+    page.select_option("#color", label="depth")
+    page.wait_for_selector("#legend .entry")
+    assert page.inner_text("#legend .number") == str(f"{TABLE['depth'].null_count:,}")
+    page.select_option("#color", label="nothing")
+    page.wait_for_selector("#legend:empty", state="attached")
+    settle(page)
+    np.testing.assert_allclose(pixel(page, lonely), rgb(header["few"][0]), atol=12)
+
+
+def test_search_finds_ids_and_text_whatever_the_case(page):
+    page.fill("#search", "pOINT-0012")
+    page.wait_for_selector("#matches", state="visible")
+    assert page.inner_text("#matches") == "10 matches, Enter to zoom"
+    assert selection(page) == list(range(120, 130))
+    page.fill("#search", "<B>HI")
+    page.wait_for_function("document.getElementById('matches').textContent.startsWith('2,000')")
+    assert selection(page) == rows_of('say "<b>hi</b>"')
+    page.fill("#search", "see 101")
+    page.wait_for_function("window.snekhorn.state.selection.length < 1000")
+    assert selection(page) == [i for i in range(N) if i % 300 == 101]
+    page.fill("#search", "nowhere")
+    page.wait_for_function("document.getElementById('matches').textContent === 'no match'")
+    assert selection(page) == []
+    assert page.is_hidden("#selection")
+
+
+def test_enter_zooms_to_what_was_found(page):
+    page.fill("#search", "Point-00123")
+    before = page.evaluate("window.snekhorn.scatterplot.get('cameraDistance')")
+    page.press("#search", "Enter")
+    page.wait_for_function(f"window.snekhorn.scatterplot.get('cameraDistance') < {before / 20}")
+    page.wait_for_timeout(500)
+    panel = page.locator("#panel").bounding_box()
+    x, y = position(page, 123)
+    assert panel["x"] + panel["width"] < x < 1100
+    assert y == pytest.approx(350, abs=10)
+    page.click("#reset")
+    page.wait_for_function(f"Math.abs(window.snekhorn.scatterplot.get('cameraDistance') / {before} - 1) < 1e-3")
+
+
+@pytest.mark.parametrize("by", ["shift", "button"])
+def test_a_lasso_selects_the_points_in_it_and_exports_them(page, by):
+    rows = rows_of(KINDS[2])
+    corners = box(page, rows)
+    if by == "shift":
+        page.keyboard.down("Shift")
+        drag(page, corners)
+        page.keyboard.up("Shift")
+    else:
+        page.click("#lasso")
+        drag(page, corners)
+    page.wait_for_selector("#selection", state="visible")
+    assert selection(page) == rows
+    assert page.inner_text("#selected") == "2,000 selected"
+    assert page.locator("#breakdown .number").all_inner_texts() == ["2,000 · 100%"]
+    with page.expect_download() as download:
+        page.click("#export")
+    assert download.value.suggested_filename == "A-i-test-i-selection.csv"
+    check_csv(download.value.path().read_bytes(), rows)
+    page.click("#clear")
+    assert selection(page) == []
+    assert page.is_hidden("#selection")
+
+
+def check_csv(data, rows):
+    """Every value as it was handed in."""
+    assert data.count(b"\r\n") >= len(rows) + 1
+    assert b',"",' in data or data.find(b',""\r\n') >= 0  # an empty remark is quoted, a missing one is not
+    lines = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
+    expected = TABLE.take(rows).to_pylist()
+    assert [line["id"] for line in lines] == [row["id"] for row in expected]
+    np.testing.assert_array_equal(np.array([[line["x"], line["y"]] for line in lines], np.float32), Z[rows])
+    for line, row in zip(lines, expected, strict=True):
+        assert line["kind"] == row["kind"]
+        assert line["depth"] == "" if row["depth"] is None else float(line["depth"]) == row["depth"]
+        assert int(line["reads"]) == row["reads"]
+        assert line["flag"] == ("" if row["flag"] is None else str(row["flag"]).lower())
+        assert line["when"] == row["when"].isoformat()
+        assert line["remark"] == (row["remark"] or "")
+
+
+def test_double_click_deselects_and_dragging_pans(page):
+    page.fill("#search", "Point-0001")
+    page.wait_for_selector("#selection", state="visible")
+    page.mouse.dblclick(690, 350)
+    page.wait_for_selector("#selection", state="hidden")
+    before = np.array(position(page, 0))
+    drag(page, [(690, 350), (740, 320)])
+    page.wait_for_timeout(100)
+    np.testing.assert_allclose(np.array(position(page, 0)) - before, [50, -30], atol=2)
+    distance = page.evaluate("window.snekhorn.scatterplot.get('cameraDistance')")
+    page.mouse.wheel(0, -300)
+    page.wait_for_function(f"window.snekhorn.scatterplot.get('cameraDistance') < {0.9 * distance}")
+
+
+def test_legend_shows_categories_alone_and_hidden_points_are_out_of_reach(page, lonely):
+    own, other = TABLE["kind"][lonely].as_py(), next(k for k in KINDS if k != TABLE["kind"][lonely].as_py())
+    entry(page, other).click()
+    page.wait_for_function("window.snekhorn.scatterplot.get('isPointsFiltered')")
+    settle(page)
+    assert page.evaluate("window.snekhorn.scatterplot.get('filteredPoints')") == rows_of(other)
+    assert pixel(page, lonely).sum() == 0
+    page.mouse.move(*position(page, lonely), steps=3)
+    page.wait_for_timeout(100)
+    assert page.is_hidden("#tooltip")
+    page.fill("#search", "point-")
+    page.wait_for_selector("#selection", state="visible")
+    assert selection(page) == rows_of(other)
+    entry(page, own).click()
+    page.wait_for_function("window.snekhorn.scatterplot.get('filteredPoints').length === 4000")
+    page.click("#legend .all")
+    page.wait_for_function("!window.snekhorn.scatterplot.get('isPointsFiltered')")
+    settle(page)
+    assert pixel(page, lonely).sum() > 0
+
+
+def test_the_page_is_dark_where_the_reader_wants_it(opened):
+    page = opened(color_scheme="dark")
+    page.evaluate("window.snekhorn.ready")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 23, 26)"
+
+
+def test_without_webgl_the_page_says_so(opened):
+    page = opened(script="HTMLCanvasElement.prototype.getContext = () => null;")
+    page.wait_for_function("document.getElementById('message').textContent.includes('WebGL, which is not available')")
+
+
+def test_a_page_without_metadata_numbers_its_points(opened, tmp_path):
+    write_page(tmp_path / "bare.html", Z[:3])
+    page = opened(tmp_path / "bare.html")
+    page.evaluate("window.snekhorn.ready")
+    assert page.is_hidden("#search")
+    assert page.is_hidden("#color")
+    page.mouse.click(*position(page, 1))
+    page.wait_for_selector("#selection", state="visible")
+    with page.expect_download() as download:
+        page.click("#export")
+    header, line = download.value.path().read_text().splitlines()
+    assert download.value.suggested_filename == "selection.csv"
+    assert header == "row,x,y"
+    np.testing.assert_array_equal(np.array(line.split(","), np.float32), [1, *Z[1]])

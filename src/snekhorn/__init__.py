@@ -22,7 +22,18 @@ if TYPE_CHECKING:
     from .estimators import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn
     from .persistence import load
 
-__all__ = ["SNE", "TSNE", "SNEkhorn", "SymmetricSNE", "TSNEkhorn", "__version__", "affinities", "load", "metrics", "plots"]
+__all__ = [
+    "SNE",
+    "TSNE",
+    "SNEkhorn",
+    "SymmetricSNE",
+    "TSNEkhorn",
+    "__version__",
+    "affinities",
+    "load",
+    "metrics",
+    "plots",
+]
 
 
 def __getattr__(name: str) -> Any:  # heavy imports wait until they are used

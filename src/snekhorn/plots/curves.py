@@ -43,16 +43,19 @@ def row_perplexities(
         raise ValueError("perplexities is empty; pass an array, or at least one by its name.")
     if ax is None:
         ax = new_figure(6.0, 1.2 + 0.75 * len(rows)).add_subplot()
-    edges = _edges(np.concatenate([*rows.values(), [] if target is None else [check_positive(target, "target")]]))
+    values = np.concatenate(list(rows.values()))
+    middle = float(np.median(values)) if target is None else check_positive(target, "target")
+    edges = _edges(np.append(values, middle), middle)
     for place, (values, colour) in enumerate(zip(rows.values(), categorical(len(rows)), strict=True)):
         number = np.histogram(values, edges)[0]
         ax.stairs(RIDGE * number / number.max() - place, edges, baseline=-place, fill=True, color=colour)
-        note(ax, f"{values.min():.3g} to {values.max():.3g}", (1.0, -place, "axes fraction", "data"), (4, 3))
+        ax.axhline(-place, color=colour, linewidth=0.8)
+        note(ax, _range(values), (1.0, -place, "axes fraction", "data"), (4, 3))
     if target is not None:
         ax.axvline(target, color=INK, linewidth=1.0, linestyle=(0, (4, 3)))
         note(ax, f"target {target:g}", (target, 1.0, "data", "axes fraction"), (4, 0), va="top")
     ax.set_yticks(-np.arange(len(rows)), labels=list(rows))
-    ax.set_ylim(0.05 - len(rows) + 0.9, 1.15)
+    ax.set_ylim(1 - len(rows), 1.15)
     _logarithmic(ax, edges)
     ax.set_xlabel("perplexity of a row", fontsize=TEXT, color=INK)
     plain_spines(ax)
@@ -86,10 +89,11 @@ def loss(
     colour = categorical(1)[0]
     if early is not None:
         ax.axvspan(0.0, check_positive(early, "early"), color="0.94", linewidth=0)
-        note(ax, "early exaggeration", (0.0, 1.0, "data", "axes fraction"), (4, -4), va="top")
+        note(ax, "early exaggeration", (0.0, 0.0, "data", "axes fraction"), (4, 4))
     ax.plot(steps, values, color=colour, linewidth=1.8, solid_capstyle="round")
     ax.plot(steps[-1:], values[-1:], "o", color=colour, markersize=4)
     note(ax, f"{values[-1]:.3g}", (steps[-1], values[-1], "data", "data"), (6, 0), va="center", color=INK)
+    ax.set_xlim(left=0.0)
     ax.set_xlabel("iteration", fontsize=TEXT, color=INK)
     ax.set_ylabel("divergence of P from Q", fontsize=TEXT, color=INK)
     plain_spines(ax)
@@ -105,11 +109,16 @@ def _check_row(values: Any, name: str) -> NDArray[np.float64]:
     return array
 
 
-def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Edges of bins of equal ratios around all values."""
-    low, high = values.min(), values.max()
-    widen = np.sqrt(max(LEAST_RANGE / (high / low), 1.02))
-    return np.geomspace(low / widen, high * widen, BINS + 1)
+def _range(values: NDArray[np.float64]) -> str:
+    low, high = (f"{value:.3g}" for value in (values.min(), values.max()))
+    return low if low == high else f"{low} to {high}"
+
+
+def _edges(values: NDArray[np.float64], middle: float) -> NDArray[np.float64]:
+    """Edges of bins of equal ratios around all values, one of which has `middle` in its middle."""
+    low, high = np.log(values.min() / middle), np.log(values.max() / middle)
+    width = max(high - low, np.log(LEAST_RANGE)) / BINS
+    return middle * np.exp(width * (np.arange(np.floor(low / width) - 2, np.ceil(high / width) + 4) - 0.5))
 
 
 def _logarithmic(ax: Axes, edges: NDArray[np.float64]) -> None:

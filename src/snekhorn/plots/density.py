@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 from .values import Categories, Numbers
 
-FAINTEST = 0.35  # opacity of a pixel with a single point
-FULL = 99.5  # percentile of the counts of occupied pixels from which opacity is full
+FAINTEST = 0.45  # opacity of a pixel with a single point
+FULL = 98.0  # percentile of the counts of occupied pixels from which opacity is full
 SMALLEST_SIDE, LARGEST_SIDE = 300, 900  # pixels
 
 Pixels = tuple[NDArray[np.int64], tuple[int, int]]

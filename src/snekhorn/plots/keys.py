@@ -15,6 +15,7 @@ from .values import Categories, Numbers
 LONGEST_NAME = 32  # characters
 MOST_COLUMNS = 3
 LINE = 1.5  # height of an entry, in sizes of the font
+BAR_LENGTH, BAR_WIDTH = 2.5, 0.11  # inches; the length is bounded by shares of the height of the figure
 SMALLEST_FONT = 5.5  # points
 
 
@@ -40,7 +41,7 @@ def draw_legend(host: Axes | FigureBase, categories: Categories, label: str, hei
         **place,
     )
     for text, (name, _) in zip(legend.get_texts(), entries, strict=True):
-        text.set(text=_shortened(name), color=INK, parse_math=False)
+        text.set(text=shortened(name), color=INK, parse_math=False)
     return legend
 
 
@@ -54,7 +55,8 @@ def _columns(n_entries: int, height: float) -> tuple[int, float]:
     return MOST_COLUMNS, max(font, SMALLEST_FONT)
 
 
-def _shortened(name: str) -> str:
+def shortened(name: str) -> str:
+    """A name that leaves room for the picture."""
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1].rstrip() + "…"
 
 
@@ -74,10 +76,22 @@ def draw_missing_note(ax: Axes, colouring: Categories | Numbers) -> None:
 
 def draw_colour_bar(figure: Any, numbers: Numbers, label: str, axes: Axes | list[Axes]) -> None:
     """A slim bar beside the axes, with pointed ends where numbers are beyond the scale."""
-    bar = figure.colorbar(numbers.scale, ax=axes, extend=numbers.extend, shrink=0.6, aspect=30, pad=0.02, label=label)
+    height = figure.bbox.height / figure.dpi
+    share = float(np.clip(BAR_LENGTH / height, 0.6, 0.9))
+    bar = figure.colorbar(
+        numbers.scale,
+        ax=axes,
+        extend=numbers.extend,
+        extendfrac=0.025,
+        shrink=share,
+        aspect=share * height / BAR_WIDTH,
+        pad=0.02,
+    )
+    bar.set_label(label, color=INK, fontsize=TEXT)
     bar.outline.set_visible(False)
     bar.ax.tick_params(colors=SOFT_INK, labelsize=SMALL, length=2)
-    bar.ax.yaxis.label.set(color=INK, fontsize=TEXT)
+    bar.ax.yaxis.get_offset_text().set(color=SOFT_INK, fontsize=SMALL)
+    bar.formatter.set_useMathText(True)
 
 
 def widen(legend: Legend) -> None:

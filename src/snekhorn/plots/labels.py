@@ -1,6 +1,6 @@
 """Names of categories written on their points, where each has a place of its own."""
 
-from typing import Any
+from textwrap import fill
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,21 +10,25 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
 from .canvas import INK, TEXT, lay_out
+from .keys import shortened
 from .values import Categories
 
 CELLS = 64  # a side of the grid on which the densest places are found
 BLUR = 2.5  # cells
+NEAR = 5  # cells around the densest one whose points are averaged; a peak has points within sqrt(2) blurs
 OWN_SHARE = 0.6  # of the density at its densest place that a category must have there
 GAP = 2.0  # pixels at least between labels
 FARTHEST = 3.0  # times its height that a label may move from its place
 ROUNDS = 200
+LINE_WIDTH = 16  # characters
+HALO = withStroke(linewidth=3.0, foreground="white")
 LABEL = "category"  # what labels are known by among the texts of the axes, and in SVG files
 
 
 def densest_places(
     Z: NDArray[np.float64], categories: Categories, box: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Where each category is densest, and its share of the density there."""
+    """The middle of the points where each category is densest, and its share of the density there."""
     k = len(categories.names)
     cell = ((Z - box[:, 0]) / (box[:, 1] - box[:, 0]) * CELLS).astype(np.int64).clip(0, CELLS - 1)
     index = (categories.codes * CELLS + cell[:, 0]) * CELLS + cell[:, 1]
@@ -32,8 +36,10 @@ def densest_places(
     smooth = gaussian_filter(number.astype(np.float64), (0.0, BLUR, BLUR), mode="constant")
     peak = smooth.reshape(k, -1).argmax(axis=1)
     share = smooth.reshape(k, -1)[np.arange(k), peak] / smooth.sum(axis=0).ravel()[peak]
-    middle = (np.stack(np.unravel_index(peak, (CELLS, CELLS)), axis=1) + 0.5) / CELLS
-    return box[:, 0] + middle * (box[:, 1] - box[:, 0]), share
+    middle = np.stack(np.unravel_index(peak, (CELLS, CELLS)), axis=1)
+    near = (np.abs(cell - middle[categories.codes]) <= NEAR).all(axis=1) & (categories.codes >= 0)
+    sums = [np.bincount(categories.codes[near], column[near], minlength=k) for column in Z.T]
+    return np.stack(sums, axis=1) / np.bincount(categories.codes[near], minlength=k)[:, None], share
 
 
 def draw_labels(ax: Axes, Z: NDArray[np.float64], categories: Categories, *, insist: bool) -> bool:
@@ -102,9 +108,7 @@ def _depths(centres: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray
 
 
 def _label(ax: Axes, place: NDArray[np.float64], name: str) -> Text:
-    halo: Any = [withStroke(linewidth=2.5, foreground="white", alpha=0.9)]
-    text = ax.text(
-        place[0], place[1], name, ha="center", va="center", fontsize=TEXT + 1, color=INK, path_effects=halo, gid=LABEL
-    )
+    text = ax.text(place[0], place[1], fill(shortened(name), LINE_WIDTH), ha="center", va="center", gid=LABEL)
+    text.set(fontsize=TEXT + 1, fontweight="bold", color=INK, path_effects=[HALO])
     text.set_parse_math(False)  # a dollar sign in the data is one
     return text

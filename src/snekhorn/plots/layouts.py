@@ -16,7 +16,7 @@ from .panels import PROJECTIONS, draw_panel
 from .values import Categories, Numbers, encode
 
 MOST_LABELS = 12  # categories whose names are written on the points
-PANEL = 3.2  # inches, a side of a panel of a sheet
+WIDTH, PANEL, HEADING = 10.0, (3.2, 5.0), 0.4  # inches: of a sheet, a panel's side at least and at most, its title
 
 
 def scatter(
@@ -80,7 +80,8 @@ def sheet(
     colouring = encode(values, len(next(iter(arrays.values()))), categorical=categorical, colormap=colormap)
     n_columns = _columns(len(arrays)) if columns == "auto" else check_count(columns, "columns")
     n_rows = -(-len(arrays) // n_columns)
-    figure = new_figure(PANEL * n_columns, (PANEL + 0.4) * n_rows)
+    side = float(np.clip(WIDTH / n_columns, *PANEL))
+    figure = new_figure(side * n_columns, (side + HEADING) * n_rows)
     axes = []
     for i, (name, Z) in enumerate(arrays.items(), start=1):
         ax = figure.add_subplot(n_rows, n_columns, i, projection=PROJECTIONS[Z.shape[1]])
@@ -93,7 +94,7 @@ def sheet(
         keys.draw_colour_bar(figure, colouring, label, axes)
         keys.draw_missing_note(axes[0], colouring)
     elif colouring.named and not (legend == "labels" and _write_labels_on_all(axes, arrays, colouring)):
-        keys.widen(keys.draw_legend(figure, colouring, label, PANEL * n_rows, loc="outside right upper"))
+        keys.widen(keys.draw_legend(figure, colouring, label, side * n_rows, loc="outside right upper"))
     return figure
 
 

@@ -50,7 +50,7 @@ def _draw_line(ax: Axes, z: NDArray[np.float64], colouring: Categories | Numbers
     edges = np.linspace(low, high, bins + 1)
     if isinstance(colouring, Categories):
         parts = [z[colouring.codes == code] for code in range(-1, len(colouring.names))]
-        ax.hist(parts, edges, stacked=True, color=[MISSING, *colouring.colours], rwidth=0.92)
+        ax.hist(parts, edges.tolist(), stacked=True, color=[MISSING, *colouring.colours], rwidth=0.92)
     else:
         known = ~np.isnan(colouring.values)
         number = np.histogram(z[known], edges)[0]
@@ -68,8 +68,8 @@ def _draw_space(ax: Any, Z: NDArray[np.float64], colouring: Categories | Numbers
     draw_points(ax, Z, colouring)
     box = limits(Z)
     ax.set(xlim=box[0], ylim=box[1], zlim=box[2], xticklabels=[], yticklabels=[], zticklabels=[])
-    ax.set_box_aspect(box[:, 1] - box[:, 0])
-    ax.tick_params(length=0)
+    ax.set_box_aspect(box[:, 1] - box[:, 0], zoom=1.1)
+    ax.tick_params(color="none")
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
         axis.set_pane_color((0.97, 0.97, 0.97))
         axis.line.set_color("white")

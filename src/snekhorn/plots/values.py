@@ -192,8 +192,8 @@ def _distinct(array: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
         distinct, inverse = np.unique(array, return_inverse=True)
         return distinct.tolist(), inverse
     index: dict[Any, int] = {}
-    places = (index.setdefault(value, len(index)) for value in array.tolist())
-    return list(index), np.fromiter(places, dtype=np.int64, count=array.size)
+    inverse = np.array([index.setdefault(value, len(index)) for value in array.tolist()])
+    return list(index), inverse
 
 
 def _name(value: Any) -> str | None:

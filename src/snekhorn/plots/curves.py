@@ -117,8 +117,10 @@ def _range(values: NDArray[np.float64]) -> str:
 def _edges(values: NDArray[np.float64], middle: float) -> NDArray[np.float64]:
     """Edges of bins of equal ratios around all values, one of which has `middle` in its middle."""
     low, high = np.log(values.min() / middle), np.log(values.max() / middle)
-    width = max(high - low, np.log(LEAST_RANGE)) / BINS
-    return middle * np.exp(width * (np.arange(np.floor(low / width) - 2, np.ceil(high / width) + 4) - 0.5))
+    pad = max(np.log(LEAST_RANGE) - (high - low), 0.0) / 2.0
+    width = (high - low + 2.0 * pad) / BINS
+    first, last = np.floor((low - pad) / width), np.ceil((high + pad) / width)
+    return middle * np.exp(width * (np.arange(first, last + 2.0) - 0.5))
 
 
 def _logarithmic(ax: Axes, edges: NDArray[np.float64]) -> None:

@@ -78,7 +78,7 @@ def sheet(
     _check_choices(legend=legend, density=density, categorical=categorical)
     arrays = _check_layouts(layouts)
     colouring = encode(values, len(next(iter(arrays.values()))), categorical=categorical, colormap=colormap)
-    n_columns = _columns(len(arrays)) if columns == "auto" else check_count(columns, "columns")
+    n_columns = _columns(len(arrays)) if columns == "auto" else min(check_count(columns, "columns"), len(arrays))
     n_rows = -(-len(arrays) // n_columns)
     side = float(np.clip(WIDTH / n_columns, *PANEL))
     figure = new_figure(side * n_columns, (side + HEADING) * n_rows)
@@ -127,10 +127,10 @@ def _columns(n: int) -> int:
 
 def _write_labels(ax: Axes, Z: NDArray[np.float64], categories: Categories, legend: str) -> bool:
     """Whether names could be written on the points, if they should be."""
-    few = len(categories.names) <= (MOST_LABELS if legend == "auto" else np.inf)
-    if legend == "outside" or Z.shape[1] != 2 or categories.others or not few:
+    n, insist = len(categories.names), legend == "labels"
+    if legend == "outside" or Z.shape[1] != 2 or not n or categories.others or (n > MOST_LABELS and not insist):
         return False
-    return draw_labels(ax, Z, categories, insist=legend == "labels")
+    return draw_labels(ax, Z, categories, insist=insist)
 
 
 def _write_labels_on_all(axes: list[Axes], arrays: Mapping[str, NDArray[np.float64]], categories: Categories) -> bool:

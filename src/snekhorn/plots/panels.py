@@ -68,7 +68,7 @@ def _draw_space(ax: Any, Z: NDArray[np.float64], colouring: Categories | Numbers
     draw_points(ax, Z, colouring)
     box = limits(Z)
     ax.set(xlim=box[0], ylim=box[1], zlim=box[2], xticklabels=[], yticklabels=[], zticklabels=[])
-    ax.set_box_aspect(box[:, 1] - box[:, 0], zoom=1.1)
+    ax.set_box_aspect(box[:, 1] - box[:, 0])
     ax.tick_params(color="none")
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
         axis.set_pane_color((0.97, 0.97, 0.97))

@@ -1,6 +1,7 @@
 """What colours the points: categories with a colour each, or numbers on a scale."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -91,18 +92,21 @@ class Numbers:
 def is_categorical(values: Any) -> bool:
     """Whether values are categories: anything but numbers, and whole numbers that are few and repeat.
 
-    Few is at most 40 for integers, 12 for floats; they repeat if there are two points to a value on average.
+    Few is at most 40 for integers, also for those that became floats because some are missing, and 12 for other
+    floats; they repeat if there are two points to a value on average.
     """
-    if _declared_categories(values) is not None:
-        return True
-    array = _as_array(values)
+    return _declared_categories(values) is not None or _is_categorical(_as_array(values))
+
+
+def _is_categorical(array: NDArray[Any]) -> bool:
     if array.dtype.kind not in "iuf":
         return True
     finite = array[np.isfinite(array)]
     if (finite != np.round(finite)).any():
         return False
     distinct = np.unique(finite).size
-    return distinct <= (FEW_WHOLE if array.dtype.kind == "f" else MOST_COLOURS) and 2 * distinct <= finite.size
+    integers = array.dtype.kind != "f" or finite.size < array.size
+    return distinct <= (MOST_COLOURS if integers else FEW_WHOLE) and 2 * distinct <= finite.size
 
 
 def encode(values: Any, n: int, *, categorical: bool | str = "auto", colormap: str = "viridis") -> Categories | Numbers:
@@ -113,8 +117,9 @@ def encode(values: Any, n: int, *, categorical: bool | str = "auto", colormap: s
     if array.shape != (n,):
         found = f"{array.size} entries" if array.ndim == 1 else f"shape {array.shape}"
         raise ValueError(f"values has {found} for {n} points; pass one value a point.")
-    if is_categorical(values) if categorical == "auto" else categorical:
-        return _categories(array, _declared_categories(values))
+    declared = _declared_categories(values)
+    if (declared is not None or _is_categorical(array)) if categorical == "auto" else categorical:
+        return _categories(array, declared)
     if colormap not in colormaps:
         raise ValueError(f"colormap must be one that Matplotlib knows, got {colormap!r}; 'viridis' is a good one.")
     return _numbers(array, colormap)
@@ -122,19 +127,18 @@ def encode(values: Any, n: int, *, categorical: bool | str = "auto", colormap: s
 
 def _as_array(values: Any) -> NDArray[Any]:
     """Values as an array of numbers, booleans, strings or, if they are mixed, objects."""
-    if not hasattr(values, "__array__"):  # as objects, because NumPy would turn NaN among strings into "nan"
+    if isinstance(values, Sequence):  # as objects, because NumPy would turn NaN among strings into "nan"
         values = np.array(list(values), dtype=object)
     array = np.asarray(values)
-    if array.dtype.kind not in "biufUSO" and array.dtype.kind != "T":
+    if array.dtype.kind not in "biufUSOT":
         raise ValueError(f"values has type {array.dtype}, which has no colours; pass numbers or strings.")
     if array.dtype.kind != "O" or array.ndim != 1:
         return array
     present = {type(value) for value in array.tolist() if not _is_missing(value)}
-    if present and all(issubclass(kind, bool | np.bool_) for kind in present):
+    if any(issubclass(kind, bool) or not issubclass(kind, Real) for kind in present):
         return array
-    if not all(issubclass(kind, Real) for kind in present):
-        return array
-    return np.array([np.nan if _is_missing(value) else float(value) for value in array.tolist()])
+    numbers = np.array([np.nan if _is_missing(value) else value for value in array.tolist()])
+    return numbers if numbers.dtype.kind in "iuf" else numbers.astype(np.float64)  # huge integers are objects
 
 
 def _is_missing(value: Any) -> bool:
@@ -192,7 +196,10 @@ def _distinct(array: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
         distinct, inverse = np.unique(array, return_inverse=True)
         return distinct.tolist(), inverse
     index: dict[Any, int] = {}
-    inverse = np.array([index.setdefault(value, len(index)) for value in array.tolist()])
+    try:
+        inverse = np.array([index.setdefault(value, len(index)) for value in array.tolist()])
+    except TypeError as error:
+        raise ValueError(f"values has entries that name no category ({error}); pass numbers or strings.") from error
     return list(index), inverse
 
 
@@ -200,6 +207,8 @@ def _name(value: Any) -> str | None:
     """How a category is written, None if it is missing; whole floats are labels that lost their type to a NaN."""
     if _is_missing(value):
         return None
+    if isinstance(value, bytes):
+        value = value.decode(errors="replace")
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else str(value)
     return " ".join(str(value).split()) or "(empty)"
@@ -208,9 +217,10 @@ def _name(value: Any) -> str | None:
 def natural_order(names: set[str]) -> list[str]:
     """Numbers by value; otherwise as a reader would, a2 before a10."""
     try:
-        return sorted(names, key=lambda name: (float(name), name))
+        numbers = {name: float(name) for name in names}
     except ValueError:
         return sorted(names, key=_natural_key)
+    return sorted(names, key=lambda name: (np.isnan(numbers[name]), numbers[name], name))
 
 
 def _natural_key(name: str) -> tuple[Any, ...]:

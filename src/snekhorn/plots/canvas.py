@@ -52,7 +52,7 @@ def bare(ax: Axes, box: NDArray[np.float64]) -> None:
     """Axes that show a layout, of which only distances mean something: no ticks, no frame, one scale."""
     ax.set_xlim(*box[0])
     ax.set_ylim(*box[1])
-    ax.set_aspect("equal", adjustable="box")
+    ax.set_aspect("equal", adjustable="box", anchor="W")  # what does not fill its room leaves it to the legend
     ax.set_axis_off()
 
 

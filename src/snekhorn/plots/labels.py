@@ -4,7 +4,7 @@ from textwrap import fill
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patheffects import withStroke
+from matplotlib.patheffects import Stroke
 from matplotlib.text import Text
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
@@ -21,7 +21,7 @@ GAP = 2.0  # pixels at least between labels
 FARTHEST = 3.0  # times its height that a label may move from its place
 ROUNDS = 200
 LINE_WIDTH = 16  # characters
-HALO = withStroke(linewidth=3.0, foreground="white")
+HALO = Stroke(linewidth=3.0, foreground="white")
 LABEL = "category"  # what labels are known by among the texts of the axes, and in SVG files
 
 
@@ -51,7 +51,8 @@ def draw_labels(ax: Axes, Z: NDArray[np.float64], categories: Categories, *, ins
     if not insist and share.min() < OWN_SHARE:
         return False
     lay_out(ax)
-    texts = [_label(ax, place, name) for place, name in zip(places, categories.names, strict=True)]
+    names = [fill(shortened(name), LINE_WIDTH) for name in categories.names]
+    texts = [_label(ax, place, name) for place, name in zip(places, names, strict=True)]
     extents = [text.get_window_extent() for text in texts]
     sizes = np.array([(extent.width, extent.height) for extent in extents]) + GAP
     start = ax.transData.transform(places)
@@ -62,6 +63,8 @@ def draw_labels(ax: Axes, Z: NDArray[np.float64], categories: Categories, *, ins
         return False
     for text, place in zip(texts, ax.transData.inverted().transform(centres), strict=True):
         text.set_position(tuple(place))
+        # The halo is a text of its own: with it, the text would not be text in vector files.
+        _label(ax, place, text.get_text()).set(path_effects=[HALO], zorder=text.get_zorder() - 0.1)
     return True
 
 
@@ -108,7 +111,7 @@ def _depths(centres: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray
 
 
 def _label(ax: Axes, place: NDArray[np.float64], name: str) -> Text:
-    text = ax.text(place[0], place[1], fill(shortened(name), LINE_WIDTH), ha="center", va="center", gid=LABEL)
-    text.set(fontsize=TEXT + 1, fontweight="bold", color=INK, path_effects=[HALO])
+    text = ax.text(place[0], place[1], name, ha="center", va="center", gid=LABEL)
+    text.set(fontsize=TEXT + 1, fontweight="bold", color=INK)
     text.set_parse_math(False)  # a dollar sign in the data is one
     return text

@@ -33,7 +33,7 @@ def check_plane(Z: Any, name: str = "Z") -> NDArray[np.float64]:
 
 def new_figure(width: float, height: float) -> Figure:
     """A figure that pyplot does not know, so that nothing has to close it."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     return figure
 

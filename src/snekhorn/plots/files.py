@@ -36,6 +36,7 @@ def save(figure: Figure, file: str | PathLike[str] | BinaryIO, *, format: str | 
             format=kind,
             dpi=check_positive(dpi, "dpi"),
             metadata=SILENCE[kind],
+            facecolor="auto",
             bbox_inches="tight",
             pad_inches=0.1,
         )

@@ -56,8 +56,9 @@ def _columns(n_entries: int, height: float) -> tuple[int, float]:
 
 
 def shortened(name: str) -> str:
-    """A name that leaves room for the picture."""
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1].rstrip() + "…"
+    """A name that leaves room for the picture; its middle goes, because long names often differ at one end only."""
+    half = LONGEST_NAME // 2
+    return name if len(name) <= LONGEST_NAME else f"{name[: half - 1].rstrip()}…{name[-half:].lstrip()}"
 
 
 def missing_note(colouring: Categories | Numbers) -> str:

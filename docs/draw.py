@@ -8,18 +8,27 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
+from snekhorn import TSNEkhorn, plots
 from snekhorn.affinities import EntropicAffinity, SymmetricEntropicAffinity
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 IMAGES = Path(__file__).parent / "images"
+LAYOUT_PERPLEXITIES = (5, 10, 20, 30, 50, 100)
 PERPLEXITIES = (3, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300)
 METHODS = {
     "symmetric entropic": (SymmetricEntropicAffinity(), "#0072B2"),
     "symmetric entropic, no self-loops": (SymmetricEntropicAffinity(self_loops=False), "#009E73"),
     "entropic, symmetrised": (EntropicAffinity(symmetrize=True), "#D55E00"),
 }
+
+
+def layouts_figure() -> None:
+    """Layouts of the digits as the perplexity grows."""
+    X, y = load_digits(return_X_y=True)
+    layouts = {f"perplexity {xi}": TSNEkhorn(perplexity=xi).fit_transform(X) for xi in LAYOUT_PERPLEXITIES}
+    plots.save(plots.sheet(layouts, y, label="digit"), IMAGES / "layouts.png", dpi=100)
 
 
 def perplexity_figure() -> None:
@@ -52,4 +61,5 @@ def _scores(P, y):
 
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
+    layouts_figure()
     perplexity_figure()

@@ -3,7 +3,7 @@
 Reading order, from X to Z: `pairs` turns X into costs (`costs`), dense or on the neighbours that `neighbors` finds;
 `affinities` turns costs into P with the loops of `optim` and the compiled sums of `kernels`; `embedding` turns any P
 into a layout Z; `estimators` put the two together, `reference` and `persistence` keep what later calls need.
-Beside that line, `metrics` says how faithful a layout is to its data.
+Beside that line, `metrics` says how faithful a layout is to its data, `plots` draws it in the colours of `colors`.
 """
 
 from importlib import import_module
@@ -11,18 +11,29 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_SUBMODULES = ("affinities", "metrics")
+_SUBMODULES = ("affinities", "metrics", "plots")
 _NAMES = {
     **dict.fromkeys(("SNE", "SNEkhorn", "SymmetricSNE", "TSNE", "TSNEkhorn"), "estimators"),
     "load": "persistence",
 }
 
 if TYPE_CHECKING:
-    from . import affinities, metrics
+    from . import affinities, metrics, plots
     from .estimators import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn
     from .persistence import load
 
-__all__ = ["SNE", "TSNE", "SNEkhorn", "SymmetricSNE", "TSNEkhorn", "__version__", "affinities", "load", "metrics"]
+__all__ = [
+    "SNE",
+    "TSNE",
+    "SNEkhorn",
+    "SymmetricSNE",
+    "TSNEkhorn",
+    "__version__",
+    "affinities",
+    "load",
+    "metrics",
+    "plots",
+]
 
 
 def __getattr__(name: str) -> Any:  # heavy imports wait until they are used

@@ -53,7 +53,8 @@ def draw(found: Layouts, file: Path, *, color: str | None, title: str, dpi: int 
     values = None if color is None else column(found.metadata, color)
     if len(found.layouts) > 1:
         named = {f"perplexity {key}": Z for key, Z in found.layouts.items()}
-        figure = plots.sheet(named, values, title=title, label=color or "")
+        figure: Any = plots.sheet(named, values, label=color or "")
+        figure.suptitle(title, x=0.01, ha="left")
     else:
         figure = plots.scatter(found.only, values, title=title, label=color or "").figure
     plots.save(figure, file, format=file.suffix[1:], dpi=dpi)

@@ -1,0 +1,22 @@
+"""Layouts that several test files draw."""
+
+import numpy as np
+
+
+def blobs(n=600, k=4, spread=0.5, seed=0):
+    """Points around the corners of a polygon, and which corner each belongs to."""
+    rng = np.random.default_rng(seed)
+    corner = rng.integers(0, k, n)
+    angle = 2.0 * np.pi * np.arange(k) / k
+    return 5.0 * np.stack([np.cos(angle), np.sin(angle)], axis=1)[corner] + spread * rng.normal(size=(n, 2)), corner
+
+
+def labels_of(ax):
+    """The names written on points, without their halos."""
+    return [text for text in ax.texts if text.get_gid() == "category" and not text.get_path_effects()]
+
+
+def drawn(ax):
+    """The figure laid out as it is saved; then the axes."""
+    ax.figure.draw_without_rendering()
+    return ax

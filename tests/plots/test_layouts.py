@@ -216,7 +216,9 @@ def test_space_is_drawn_in_perspective(rng):
         ([[0.0, np.nan], [1.0, 1.0]], "Z contains nan at row 0, column 1"),
         (np.zeros((5, 4)), "Z has 4 columns; layouts of 1, 2 or 3"),
         (np.zeros((1, 2)), "Z has shape 1 x 2"),
-        (np.zeros((2, 2, 2)), "Z|dim 3"),
+        (np.zeros((2, 2, 2)), r"Z has shape \(2, 2, 2\)"),
+        (3.0, r"Z has shape \(\)"),
+        (np.zeros((0, 2)), "Z has shape 0 x 2"),
         (sparse.eye(3).tocsr(), "Z is sparse"),
     ],
 )

@@ -95,6 +95,13 @@ def test_importing_the_affinities_loads_neither_faiss_nor_matplotlib():
     assert not loaded & {"faiss", "matplotlib"}
 
 
+def test_pictures_leave_pyplot_alone():
+    code = "import sys; from snekhorn import plots; plots.scatter([[0, 0], [1, 1]]); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "matplotlib.figure" in loaded
+    assert "matplotlib.pyplot" not in loaded
+
+
 def test_public_names():
     assert dir(snekhorn) == sorted(snekhorn.__all__)
     assert snekhorn.affinities.SymmetricEntropicAffinity.__module__.startswith("snekhorn.affinities")

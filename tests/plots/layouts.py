@@ -20,3 +20,9 @@ def drawn(ax):
     """The figure laid out as it is saved; then the axes."""
     ax.figure.draw_without_rendering()
     return ax
+
+
+def points_of(ax):
+    """Places and colours of the points, in the order of drawing."""
+    (points,) = ax.collections
+    return np.asarray(points.get_offsets()), points.get_facecolors()[:, :3]

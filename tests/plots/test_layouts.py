@@ -10,12 +10,7 @@ from snekhorn.colors import MISSING, categorical
 from snekhorn.plots import scatter, sheet
 from snekhorn.plots.points import LARGEST, SMALLEST, opacity, point_size
 
-from .layouts import blobs, drawn, labels_of
-
-
-def _points(ax):
-    (points,) = ax.collections
-    return np.asarray(points.get_offsets()), points.get_facecolors()[:, :3]
+from .layouts import blobs, drawn, labels_of, points_of
 
 
 def _by_place(Z, colours):
@@ -30,7 +25,7 @@ def _is_outside(ax, box):
 def test_every_point_has_the_colour_of_its_category():
     Z, corner = blobs()
     want = np.array([to_rgb(colour) for colour in categorical(4)])[corner]
-    for got, expected in zip(_by_place(*_points(scatter(Z, corner))), _by_place(Z, want), strict=True):
+    for got, expected in zip(_by_place(*points_of(scatter(Z, corner))), _by_place(Z, want), strict=True):
         np.testing.assert_allclose(got, expected)
 
 
@@ -38,7 +33,7 @@ def test_every_point_has_the_colour_of_its_number():
     Z, _ = blobs()
     want = plt.get_cmap("cividis")(plt.Normalize(Z[:, 0].min(), Z[:, 0].max())(Z[:, 0]))[:, :3]
     ax = scatter(Z, Z[:, 0], colormap="cividis", label="abscissa")
-    for got, expected in zip(_by_place(*_points(ax)), _by_place(Z, want), strict=True):
+    for got, expected in zip(_by_place(*points_of(ax)), _by_place(Z, want), strict=True):
         np.testing.assert_allclose(got, expected)
     bar = ax.figure.axes[1]
     assert bar.get_ylabel() == "abscissa"
@@ -49,7 +44,7 @@ def test_missing_are_grey_and_below():
     Z, corner = blobs()
     for values in (corner.astype(float), Z[:, 0].copy()):
         values[:50] = np.nan
-        places, colours = _points(scatter(Z, values))
+        places, colours = points_of(scatter(Z, values))
         np.testing.assert_allclose(colours[:50], np.tile(to_rgb(MISSING), (50, 1)))
         assert (colours[50:] != to_rgb(MISSING)).any(axis=1).all()
         np.testing.assert_allclose(np.sort(places[:50], axis=0), np.sort(Z[:50], axis=0))
@@ -64,14 +59,14 @@ def test_all_missing():
 def test_no_category_hides_another():
     """Of two categories, one after the other in the data, neither is drawn last."""
     Z, _ = blobs()
-    _, colours = _points(scatter(Z, np.repeat(["a", "b"], 300)))
+    _, colours = points_of(scatter(Z, np.repeat(["a", "b"], 300)))
     first = (colours == to_rgb(categorical(2)[0])).all(axis=1)
     assert 0.4 < first[:300].mean() < 0.6
 
 
 def test_the_order_is_the_same_every_time():
     Z, corner = blobs()
-    np.testing.assert_array_equal(_points(scatter(Z, corner))[0], _points(scatter(Z, corner))[0])
+    np.testing.assert_array_equal(points_of(scatter(Z, corner))[0], points_of(scatter(Z, corner))[0])
 
 
 def test_inputs_are_left_as_they_are():
@@ -132,7 +127,7 @@ def test_names_in_the_legend_are_as_they_are(rng):
     assert max(map(len, texts)) <= 32
 
 
-def test_density_is_an_image_of_all_points():
+def test_density_is_an_image_of_allpoints_of():
     Z, corner = blobs(3000)
     ax = scatter(Z, corner, density=True)
     assert not ax.collections
@@ -165,7 +160,7 @@ def test_points_are_smaller_and_fainter_the_more_there_are():
 
 @pytest.mark.parametrize("values", [None, [0, 1], ["a", None], [0.5, 1.5], [1.5, 1.5]])
 @pytest.mark.parametrize("Z", [[[0.0, 0.0], [1.0, 1.0]], [[2.0, 2.0], [2.0, 2.0]], [[0.0, 0.0], [1e-12, 5.0]]])
-def test_two_points(Z, values):
+def test_twopoints_of(Z, values):
     ax = drawn(scatter(Z, values))
     box = ax.get_window_extent()
     assert 1.0 / 3.2 < box.width / box.height < 3.2
@@ -215,61 +210,15 @@ def test_space_is_drawn_in_perspective(rng):
         scatter(Z[:, :2], ax=Figure().add_subplot(projection="3d"))
 
 
-def test_a_sheet_has_a_panel_a_layout_and_one_legend():
-    Z, corner = blobs()
-    layouts = {f"times {i}": i * Z for i in range(1, 7)}
-    figure = sheet(layouts, corner, subtitles={"times 2": "double"}, label="corner")
-    figure.draw_without_rendering()
-    assert [ax.get_title(loc="left") for ax in figure.axes] == list(layouts)
-    assert [text.get_text() for text in figure.axes[1].texts] == ["double"]
-    (legend,) = figure.legends
-    assert not any(ax.get_legend() or labels_of(ax) for ax in figure.axes)
-    assert [text.get_text() for text in legend.get_texts()] == ["0", "1", "2", "3"]
-    box = legend.get_window_extent()
-    assert all(box.x0 >= ax.get_window_extent().x1 - 1.0 for ax in figure.axes)
-    assert box.x1 <= figure.bbox.x1 + 1.0
-    for ax, i in zip(figure.axes, range(1, 7), strict=True):
-        assert _points(ax)[0].max() == pytest.approx(i * Z.max())
-
-
-def test_a_sheet_has_one_colour_bar():
-    Z, _ = blobs()
-    figure = sheet({"a": Z, "b": -Z}, Z[:, 0], label="x")
-    assert [ax.get_ylabel() for ax in figure.axes] == ["", "", "x"]
-
-
-def test_a_sheet_with_names_on_all_points_or_none(rng):
-    Z, corner = blobs(k=3)
-    figure = sheet({"a": Z, "b": -Z}, corner, legend="labels")
-    assert [len(labels_of(ax)) for ax in figure.axes] == [3, 3]
-    assert not figure.legends
-    figure = sheet({"a": Z, "b": np.zeros_like(Z)}, np.array(["long name " * 3 + str(i) for i in range(30)] * 20))
-    assert [len(labels_of(ax)) for ax in figure.axes] == [0, 0]
-    assert figure.legends
-
-
-@pytest.mark.parametrize(
-    ("n", "columns", "grid"), [(2, "auto", (1, 2)), (6, "auto", (2, 3)), (3, 2, (2, 2)), (2, 5, (1, 2))]
-)
-def test_columns_of_a_sheet(n, columns, grid):
-    figure = sheet({str(i): blobs(30)[0] for i in range(n)}, columns=columns)
-    assert isinstance(figure, Figure)
-    assert figure.axes[0].get_gridspec().get_geometry() == grid
-
-
-def test_layouts_of_a_sheet_may_have_any_dimension(rng):
-    Z = rng.normal(size=(50, 3))
-    figure = sheet({"line": Z[:, 0], "plane": Z[:, :2], "space": Z}, np.arange(50) % 3)
-    assert [ax.name for ax in figure.axes] == ["rectilinear", "rectilinear", "3d"]
-
-
 @pytest.mark.parametrize(
     ("Z", "message"),
     [
         ([[0.0, np.nan], [1.0, 1.0]], "Z contains nan at row 0, column 1"),
         (np.zeros((5, 4)), "Z has 4 columns; layouts of 1, 2 or 3"),
         (np.zeros((1, 2)), "Z has shape 1 x 2"),
-        (np.zeros((2, 2, 2)), "Z|dim 3"),
+        (np.zeros((2, 2, 2)), r"Z has shape \(2, 2, 2\)"),
+        (3.0, r"Z has shape \(\)"),
+        (np.zeros((0, 2)), "Z has shape 0 x 2"),
         (sparse.eye(3).tocsr(), "Z is sparse"),
     ],
 )
@@ -293,18 +242,6 @@ def test_bad_options(options, message):
         scatter(Z, **options)
     with pytest.raises(ValueError, match=message):
         sheet({"a": Z}, **options)
-
-
-def test_bad_sheets():
-    Z, _ = blobs(50)
-    with pytest.raises(ValueError, match=r"layouts must have the same points, .*'b': 49"):
-        sheet({"a": Z, "b": Z[1:]})
-    with pytest.raises(ValueError, match="at least one layout"):
-        sheet({})
-    with pytest.raises(ValueError, match=r"layouts\['a'\] contains nan"):
-        sheet({"a": np.where(Z > 4.0, np.nan, Z)})
-    with pytest.raises(ValueError, match="columns must be a whole number of at least 1, got 0"):
-        sheet({"a": Z}, columns=0)
 
 
 def test_what_is_returned_is_what_is_drawn_on():

@@ -20,8 +20,11 @@ TITLE, TEXT, SMALL = 13, 9, 8  # points
 
 def check_plane(Z: Any, name: str = "Z") -> NDArray[np.float64]:
     """Z as a finite array of one to three columns."""
-    if not sparse.issparse(Z) and np.ndim(Z) == 1:
-        Z = np.reshape(Z, (-1, 1))
+    if not sparse.issparse(Z):
+        Z = np.asarray(Z)
+        if Z.ndim not in (1, 2):
+            raise ValueError(f"{name} has shape {Z.shape}; pass one row a point, with 1, 2 or 3 columns.")
+        Z = Z[:, None] if Z.ndim == 1 else Z
     Z = check_points(Z, name=name)
     if sparse.issparse(Z) or Z.shape[1] > 3:
         kind = "is sparse" if sparse.issparse(Z) else f"has {Z.shape[1]} columns"

@@ -43,9 +43,9 @@ def row_perplexities(
         raise ValueError("perplexities is empty; pass an array, or at least one by its name.")
     if ax is None:
         ax = new_figure(6.0, 1.2 + 0.75 * len(rows)).add_subplot()
-    values = np.concatenate(list(rows.values()))
-    middle = float(np.median(values)) if target is None else check_positive(target, "target")
-    edges = _edges(np.append(values, middle), middle)
+    together = np.concatenate(list(rows.values()))
+    middle = float(np.median(together)) if target is None else check_positive(target, "target")
+    edges = _edges(np.append(together, middle), middle)
     for place, (values, colour) in enumerate(zip(rows.values(), categorical(len(rows)), strict=True)):
         number = np.histogram(values, edges)[0]
         ax.stairs(RIDGE * number / number.max() - place, edges, baseline=-place, fill=True, color=colour)
@@ -54,15 +54,20 @@ def row_perplexities(
     if target is not None:
         ax.axvline(target, color=INK, linewidth=1.0, linestyle=(0, (4, 3)))
         note(ax, f"target {target:g}", (target, 1.0, "data", "axes fraction"), (4, 0), va="top")
-    ax.set_yticks(-np.arange(len(rows)), labels=list(rows))
-    ax.set_ylim(1 - len(rows), 1.15)
-    _logarithmic(ax, edges)
-    ax.set_xlabel("perplexity of a row", fontsize=TEXT, color=INK)
-    plain_spines(ax)
-    ax.spines["left"].set_visible(False)
-    ax.tick_params(axis="y", length=0, labelsize=TEXT, labelcolor=INK)
+    _dress_rows(ax, list(rows), edges)
     set_titles(ax, title, subtitle)
     return ax
+
+
+def _dress_rows(ax: Axes, names: list[str], edges: NDArray[np.float64]) -> None:
+    """Names on the left, a scale below, and no other lines."""
+    _logarithmic(ax, edges)
+    plain_spines(ax)
+    ax.spines["left"].set_visible(False)
+    ax.set_yticks(-np.arange(len(names)), labels=names)
+    ax.set_ylim(1 - len(names), 1.15)
+    ax.tick_params(axis="y", length=0, labelsize=TEXT, labelcolor=INK)
+    ax.set_xlabel("perplexity of a row", fontsize=TEXT, color=INK)
 
 
 def loss(

@@ -54,7 +54,7 @@ def draw(found: Layouts, file: Path, *, color: str | None, title: str, dpi: int 
     if len(found.layouts) > 1:
         named = {f"perplexity {key}": Z for key, Z in found.layouts.items()}
         figure: Any = plots.sheet(named, values, label=color or "")
-        figure.suptitle(title, x=0.01, ha="left")
+        figure.suptitle(title, x=0.01, ha="left", fontsize="xx-large")
     else:
         figure = plots.scatter(found.only, values, title=title, label=color or "").figure
     plots.save(figure, file, format=file.suffix[1:], dpi=dpi)

@@ -63,18 +63,21 @@ def check_cost_matrix(C: Any) -> NDArray[np.floating[Any]]:
             f"the precomputed cost matrix X has a non-zero diagonal (largest {diagonal:.3g}); "
             "the cost of a point to itself is 0: use numpy.fill_diagonal(X, 0)."
         )
-    tolerance = float(C.max()) * (1e-5 if C.dtype == np.float32 else 1e-10)
-    exact = True
-    for start in range(0, C.shape[0], ROWS_AT_ONCE):
-        block = slice(start, start + ROWS_AT_ONCE)
-        worst = float(np.abs(C[block] - C[:, block].T).max())
-        exact &= worst == 0.0
-        if worst > tolerance:
-            raise ValueError(
-                f"the precomputed cost matrix X is not symmetric (largest difference {worst:.3g}); "
-                "use (X + X.T) / 2 if that is what you mean."
-            )
-    return C if exact else _mean_with_transpose(C)
+    worst = _asymmetry(C)
+    if worst > float(C.max()) * (1e-5 if C.dtype == np.float32 else 1e-10):
+        raise ValueError(
+            f"the precomputed cost matrix X is not symmetric (largest difference {worst:.3g}); "
+            "use (X + X.T) / 2 if that is what you mean."
+        )
+    return _mean_with_transpose(C) if worst else C
+
+
+def _asymmetry(C: Any) -> float:
+    """Largest difference of C, dense or sparse, from its transpose; a block of rows at a time."""
+    if sparse.issparse(C):
+        return float(abs(C - C.T).max())
+    blocks = (slice(start, start + ROWS_AT_ONCE) for start in range(0, C.shape[0], ROWS_AT_ONCE))
+    return max(float(np.abs(C[block] - C[:, block].T).max()) for block in blocks)
 
 
 def _mean_with_transpose(C: NDArray[Any]) -> NDArray[Any]:
@@ -192,7 +195,7 @@ def check_affinity_matrix(P: Any, *, symmetric: bool) -> Any:
     if (lowest := float(P.min())) < 0.0:
         raise ValueError(f"the precomputed affinity X has negative entries (smallest {lowest:.3g}); they must be >= 0.")
     check_no_empty_row(P)
-    if symmetric and (worst := float(abs(P - P.T).max())) > 1e-5 * float(P.max()):
+    if symmetric and (worst := _asymmetry(P)) > 1e-5 * float(P.max()):
         raise ValueError(
             f"the precomputed affinity X is not symmetric (largest difference {worst:.3g}), which this method needs; "
             "use (X + X.T) / 2 if that is what you mean."
@@ -216,4 +219,6 @@ def check_layout(init: Any, shape: tuple[int, int]) -> NDArray[np.floating[Any]]
         raise ValueError(f"init has shape {Z.shape}, the layout will have {shape}: pass an array of that shape.")
     if not np.isfinite(Z).all():
         raise ValueError(f"init contains {Z[~np.isfinite(Z)][0]}; a start must be finite.")
+    if len(Z) > 2 and (Z == Z[0]).all():
+        raise ValueError("init has all points in one place, where no force moves them; add some noise.")
     return Z

@@ -84,7 +84,7 @@ def test_the_joint_objective_is_convex_in_f(Z, rng):
 
     def value(f):
         normalization.f = f
-        return normalization.value(Z, rows, rows)
+        return normalization.value(Z, rows)
 
     for share in (0.2, 0.5, 0.9):
         assert value(share * f + (1 - share) * g) < share * value(f) + (1 - share) * value(g)
@@ -142,7 +142,7 @@ def test_a_point_that_the_others_hardly_reach_does_no_harm(kind, distance, make)
         push = normalization.repulsion(Z, rows)
         assert np.isfinite(push).all()
         assert np.abs(push).max() < 8.0 * (distance + 4.0)  # of a distance, as all Gaussian forces
-    assert np.isfinite(normalization.value(Z, rows, rows))
+    assert np.isfinite(normalization.value(Z, rows))
 
 
 @pytest.mark.parametrize("make", [RowSums, lambda sums: DoublyStochastic(sums, self_loops=False)], ids=["rows", "both"])

@@ -75,6 +75,7 @@ def no_work(monkeypatch):
         ("init", [["a", "b"]] * 12, "(12, 2)"),
         ("init", np.full((12, 2), np.nan), "must be finite"),
         ("init", np.full((12, 2), np.inf), "must be finite"),
+        ("init", np.zeros((12, 2)), "in one place"),
         ("early_exaggeration", 0, "positive"),
         ("exaggeration", -1.0, "positive"),
         ("learning_rate", 0.0, "positive"),

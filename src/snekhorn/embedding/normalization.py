@@ -22,8 +22,8 @@ class Normalization(Protocol):
     def repulsion(self, Z: Array, rows: Array) -> Array:
         """n times the gradient (n, d) of what the normalisation adds to the loss; `rows` are the row sums of P."""
 
-    def value(self, Z: Array, rows: Array, columns: Array) -> float:
-        """n times what it adds to the loss; `rows` and `columns` are the sums of P."""
+    def value(self, Z: Array, rows: Array) -> float:
+        """n times what it adds to the loss; `rows` are the row sums of P."""
 
     def permute(self, order: Any) -> None:
         """Follow the points into another order."""
@@ -56,10 +56,10 @@ class DoublyStochastic:
         self.f = (f - np.log(phi)) / 2
         return 2.0 * charges[:, None] * slope
 
-    def value(self, Z: Array, rows: Array, columns: Array) -> float:
+    def value(self, Z: Array, rows: Array) -> float:
         f = self._warm(Z)
         total = np.sum(np.exp(f) * self._potential(Z, np.exp(f))[0])
-        return float(total - np.sum(f * (rows + columns)) - np.sum(rows))
+        return float(total - 2.0 * np.sum(f) - f.size)  # KL(P | Q) where P is doubly stochastic too
 
     def balance(self, Z: Array, tol: float, max_steps: int) -> float:
         """Sinkhorn steps at a fixed layout, until the worst row sum is within tol of 1; return its distance."""
@@ -100,7 +100,7 @@ class TotalSum:
         phi, slope = self.sums.others(Z, np.ones(Z.shape[0]))
         return (2.0 * Z.shape[0] / np.sum(phi)) * slope
 
-    def value(self, Z: Array, rows: Array, columns: Array) -> float:
+    def value(self, Z: Array, rows: Array) -> float:
         phi, _ = self.sums.others(Z, np.ones(Z.shape[0]))
         return float(np.sum(rows)) * float(np.log(np.sum(phi) / Z.shape[0]))
 
@@ -119,7 +119,7 @@ class RowSums:
         charges = rows / phi
         return charges[:, None] * slope + self.sums(Z, charges)[1]
 
-    def value(self, Z: Array, rows: Array, columns: Array) -> float:
+    def value(self, Z: Array, rows: Array) -> float:
         phi, _ = self.sums.others(Z, np.ones(Z.shape[0]))
         return float(np.sum(rows * np.log(phi)))
 

@@ -66,9 +66,8 @@ class Objective:
         self.n_threads = n_threads
         scale = P.shape[0] / P.sum(dtype=float)
         self.negative_entropy = _negative_entropy(P.data, scale)
-        self.rows = self.columns = np.asarray(P.sum(axis=1, dtype=float)).ravel() * scale
+        self.rows = np.asarray(P.sum(axis=1, dtype=float)).ravel() * scale
         if not symmetric:
-            self.columns = np.asarray(P.sum(axis=0, dtype=float)).ravel() * scale
             P = ((P + P.T) / 2).tocsr()
         P = _without_negligible(P, scale)
         self._indptr = P.indptr.astype(np.int64)
@@ -91,11 +90,7 @@ class Objective:
         """KL(P | Q) / n, the attraction's part multiplied by `exaggeration`."""
         rows = np.empty(self.n_points)
         self._over_pairs(energy, Z, rows)
-        total = (
-            self.negative_entropy
-            + exaggeration * float(np.sum(rows))
-            + self.normalization.value(Z, self.rows, self.columns)
-        )
+        total = self.negative_entropy + exaggeration * float(np.sum(rows)) + self.normalization.value(Z, self.rows)
         return total / self.n_points
 
     def permute(self, order: Any) -> None:
@@ -107,7 +102,7 @@ class Objective:
         old = (self._indptr, self._indices, self._data)
         run_rows(permute_rows, order.size, self._data.size, self.n_threads, order, places, *old, indptr, *arrays)
         self._indptr, (self._indices, self._data) = indptr, arrays
-        self.rows, self.columns = self.rows[order], self.columns[order]
+        self.rows = self.rows[order]
         self.normalization.permute(order)
 
     def _over_pairs(self, kernel: Any, Z: Array, out: Array) -> None:

@@ -268,6 +268,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _compute_affinity(self, X: Any) -> Any:
         if self._given_affinity:
+            self.__dict__.pop("affinity_report_", None)  # of an earlier fit
             return X
         n = len(X[0]) if isinstance(X, tuple) else X.shape[0]
         affinity = default_affinity(self, n) if self.affinity is None else clone(self.affinity)

@@ -219,6 +219,6 @@ def check_layout(init: Any, shape: tuple[int, int]) -> NDArray[np.floating[Any]]
         raise ValueError(f"init has shape {Z.shape}, the layout will have {shape}: pass an array of that shape.")
     if not np.isfinite(Z).all():
         raise ValueError(f"init contains {Z[~np.isfinite(Z)][0]}; a start must be finite.")
-    if len(Z) > 2 and (Z == Z[0]).all():
+    if len(Z) > 2 and not np.ptp(Z, axis=0).any():
         raise ValueError("init has all points in one place, where no force moves them; add some noise.")
     return Z

@@ -29,8 +29,8 @@ function fillPanel() {
 async function colorBy(index) {
   state.color = index;
   await columns[index]?.load();
-  if (state.color !== index) return; // another was chosen meanwhile
   if (state.shown) await showCategories(null);
+  if (state.color !== index) return; // another was chosen meanwhile
   state.coloring = coloring(columns[index]);
   drawLegend();
   if (state.selection.length) drawBreakdown();
@@ -95,6 +95,7 @@ async function start() {
   watchHover();
   watchSearch();
   watchControls();
+  performance.mark("ready");
 }
 
 // A hook for tests and for those who script the page.

@@ -34,7 +34,7 @@ function extent(values) {
 // Points a cell as a point finds them: empty space does not count.
 function meanDensity() {
   const cells = new Uint32Array(CELLS * CELLS);
-  const cell = (value) => Math.min(CELLS - 1, Math.floor(((value + 1) / 2) * CELLS));
+  const cell = (value) => Math.max(0, Math.min(CELLS - 1, Math.floor(((value + 1) / 2) * CELLS)));
   for (const point of points) cells[cell(point[1]) * CELLS + cell(point[0])]++;
   return cells.reduce((sum, number) => sum + number * number, 0) / points.length;
 }

@@ -88,6 +88,7 @@ async function start() {
   addEventListener("blur", () => dispatchEvent(new MouseEvent("mouseup")));
   window.snekhorn.scatterplot = createPlot();
   await drawColors();
+  if (header.n > ALWAYS) keepPace();
   byId("message").hidden = true;
   performance.mark("first frame");
   await Promise.all(columns.map((column) => column.load()));

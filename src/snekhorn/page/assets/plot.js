@@ -7,7 +7,7 @@ let x, y, plot, density;
 let drawing = Promise.resolve();
 
 const MARGIN = 24; // pixels around what is fitted
-const CLOSEST = 0.01; // how far a single point is zoomed in on, in half heights of the layout
+const CLOSEST = { all: 0.3, some: 0.04 }; // distances at which single points, or points in one place, are looked at
 const CELLS = 128;
 const OUTLINED = 300; // selections up to this size are outlined, larger ones would be blots
 
@@ -131,7 +131,8 @@ function framing(some) {
   const free = freeArea();
   const width = Math.max(80, free.right - free.left - 2 * MARGIN);
   const height = Math.max(80, free.bottom - free.top - 2 * MARGIN);
-  const distance = Math.max(CLOSEST, ((right - left) / 2 / width) * innerHeight, ((top - bottom) / 2 / height) * innerHeight);
+  const closest = some === points ? CLOSEST.all : CLOSEST.some;
+  const distance = Math.max(closest, (innerHeight / 2) * Math.max((right - left) / width, (top - bottom) / height));
   const unit = (2 * distance) / innerHeight; // a pixel in units of the points
   const aside = (free.left + free.right - innerWidth) / 2;
   const down = (free.top + free.bottom - innerHeight) / 2;

@@ -212,6 +212,18 @@ def test_a_lasso_selects_the_points_in_it_and_exports_them(page, by):
     assert page.is_hidden("#selection")
 
 
+def test_a_second_lasso_adds_with_control_and_removes_with_alt(page):
+    page.click("#lasso")
+    drag(page, box(page, rows_of(KINDS[0])))
+    page.wait_for_function("window.snekhorn.state.selection.length === 2000")
+    for key, around, left in (("ControlOrMeta", 1, (0, 1)), ("Alt", 0, (1,))):
+        page.keyboard.down(key)
+        drag(page, box(page, rows_of(KINDS[around])))
+        page.keyboard.up(key)
+        page.wait_for_function(f"window.snekhorn.state.selection.length === {2000 * len(left)}")
+        assert selection(page) == [row for kind in left for row in rows_of(KINDS[kind])]
+
+
 def check_csv(data, rows):
     """Every value as it was handed in."""
     assert data.count(b"\r\n") >= len(rows) + 1

@@ -2,7 +2,8 @@
 
 function unsupported() {
   if (!document.createElement("canvas").getContext("webgl")) {
-    return "This page draws with WebGL, which is not available here. Switch on hardware acceleration, or open the page in another browser.";
+    return "This page draws with WebGL, which is not available here. "
+      + "Switch on hardware acceleration, or open the page in another browser.";
   }
   if (typeof DecompressionStream === "undefined") {
     return "This browser is too old for this page: it needs Chrome or Edge 80, Firefox 113, Safari 16.4, or later.";

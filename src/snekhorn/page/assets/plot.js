@@ -1,7 +1,15 @@
 // The scatter plot: points in equal units on both axes, the camera, sizes and opacities.
 
 const canvas = byId("plot");
-const state = { n: header.n, color: header.color, coloring: null, shown: null, selection: [], hovered: null, moved: false };
+const state = {
+  n: header.n,
+  color: header.color, // index of a column, or null
+  coloring: null,
+  shown: null, // the categories to which the legend limits the view, or null
+  selection: [],
+  hovered: null,
+  moved: false, // whether the view is the reader's own
+};
 const points = [];
 let x, y, plot, density;
 let drawing = Promise.resolve();

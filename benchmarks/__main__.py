@@ -21,7 +21,9 @@ TITLES = {
     "growth": "Growth",
     "quality": "Quality of layouts",
     "study": "Choices of the method",
+    "page": "Interactive page",
 }
+WITHOUT_DATA = {"hubs", "page"}
 
 
 def main() -> None:
@@ -35,8 +37,8 @@ def main() -> None:
         parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; there are {', '.join(TITLES)}")
     if not args.render:
         names = [name for name in TITLES if name in (args.names or TITLES)]
-        if folder() is None and names != ["hubs"]:
-            parser.error("set SNEKHORN_DATA to the folder that holds the data sets; only hubs needs none")
+        if folder() is None and not set(names) <= WITHOUT_DATA:
+            parser.error("set SNEKHORN_DATA to the folder that holds the data sets; only hubs and page need none")
         for name in names:
             measure(name, args.out, quick=args.quick)
     page = args.out.with_suffix(".md")

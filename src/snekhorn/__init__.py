@@ -3,7 +3,8 @@
 Reading order, from X to Z: `pairs` turns X into costs (`costs`), dense or on the neighbours that `neighbors` finds;
 `affinities` turns costs into P with the loops of `optim` and the compiled sums of `kernels`; `embedding` turns any P
 into a layout Z; `estimators` put the two together, `reference` and `persistence` keep what later calls need.
-Beside that line, `metrics` says how faithful a layout is to its data, `plots` draws it in the colours of `colors`.
+Beside that line, `metrics` says how faithful a layout is to its data, `plots` draws it and `page` shows it in a
+browser, in the colours of `colors`; `io` reads and writes files, and `cli` is the program.
 """
 
 from importlib import import_module

@@ -4,6 +4,7 @@ import csv
 import io
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
@@ -211,6 +212,18 @@ def test_a_lasso_selects_the_points_in_it_and_exports_them(page, by):
     assert page.is_hidden("#selection")
 
 
+def test_a_second_lasso_adds_with_control_and_removes_with_alt(page):
+    page.click("#lasso")
+    drag(page, box(page, rows_of(KINDS[0])))
+    page.wait_for_function("window.snekhorn.state.selection.length === 2000")
+    for key, around, left in (("ControlOrMeta", 1, (0, 1)), ("Alt", 0, (1,))):
+        page.keyboard.down(key)
+        drag(page, box(page, rows_of(KINDS[around])))
+        page.keyboard.up(key)
+        page.wait_for_function(f"window.snekhorn.state.selection.length === {2000 * len(left)}")
+        assert selection(page) == [row for kind in left for row in rows_of(KINDS[kind])]
+
+
 def check_csv(data, rows):
     """Every value as it was handed in."""
     assert data.count(b"\r\n") >= len(rows) + 1
@@ -261,6 +274,51 @@ def test_legend_shows_categories_alone_and_hidden_points_are_out_of_reach(page, 
     page.wait_for_function("!window.snekhorn.scatterplot.get('isPointsFiltered')")
     settle(page)
     assert pixel(page, lonely).sum() > 0
+
+
+def test_more_values_than_colours_share_the_last_one(opened, tmp_path):
+    labels = [f"v{i % 50}" if i < 500 else f"v{i % 10}" for i in range(1000)]
+    write_page(tmp_path / "many.html", Z[:1000], pa.table({"label": labels, "n": np.arange(1000) / 8}), color="label")
+    page = opened(tmp_path / "many.html")
+    page.evaluate("window.snekhorn.ready")
+    kept = [f"v{i}" for i in range(39)]
+    assert page.locator("#legend .label").all_text_contents() == [*kept, "11 other values"]
+    assert page.locator("#legend .number").all_inner_texts() == ["60"] * 10 + ["10"] * 29 + ["110"]
+    page.fill("#search", "v49")
+    page.wait_for_selector("#selection", state="visible")
+    assert page.inner_text("#breakdown .label") == "11 other values"
+    page.select_option("#color", label="n")
+    page.wait_for_selector("#breakdown dl")
+    found = [i / 8 for i in range(49, 500, 50)]
+    facts = [float(text) for text in page.locator("#breakdown dd").all_inner_texts()]
+    assert facts == pytest.approx([min(found), np.mean(found), max(found)], rel=1e-4)
+
+
+COUNT_POINTS = """
+  const draw = WebGLRenderingContext.prototype.drawArrays;
+  window.counts = [];
+  WebGLRenderingContext.prototype.drawArrays = function (mode, start, count) {
+    if (mode === this.POINTS) window.counts.push(count);
+    return draw.call(this, mode, start, count);
+  };
+"""
+
+
+def test_slow_browsers_draw_fewer_points_while_the_view_moves_and_all_when_it_rests(opened, tmp_path):
+    write_page(tmp_path / "slow.html", np.tile(Z, (8, 1)))
+    slow = "const now = performance.now.bind(performance); performance.now = () => 100 * now();"
+    page = opened(tmp_path / "slow.html", script=COUNT_POINTS + slow)
+    page.evaluate("window.snekhorn.ready")
+    assert set(page.evaluate("window.counts")) == {80_000}
+    page.mouse.move(700, 300)
+    page.mouse.down()
+    for step in range(100):
+        page.mouse.move(700 + step, 300)
+        if page.evaluate("Math.min(...window.counts.filter((count) => count > 1))") == 50_000:
+            break
+    page.mouse.up()
+    assert 50_000 in page.evaluate("window.counts")
+    page.wait_for_function("window.counts.filter((count) => count > 1).at(-1) === 80000")
 
 
 def test_the_page_is_dark_where_the_reader_wants_it(opened):

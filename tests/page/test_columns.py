@@ -27,7 +27,7 @@ def column(values):
         ([f"unique {i}" for i in range(N - 1)] + [None], pa.string()),
         ([True, None, False] * 20, pa.bool_()),
         ([3, None, -1] * 20, pa.int64()),
-        ([2**62, None, 2**62 + 1] * 20, pa.int64()),
+        ([None] * N, pa.int64()),
         ([None] * N, pa.string()),
         ([None] * N, pa.null()),
     ],
@@ -62,8 +62,9 @@ def test_numbers_take_four_bytes_where_that_is_exact():
     assert column(pa.array(np.linspace(0, 1, N)))[0]["type"] == "f8"
 
 
-def test_integers_beyond_doubles_are_text():
-    values = [2**60 + i for i in range(N)]
+@pytest.mark.parametrize("n_values", [2, N])
+def test_integers_beyond_doubles_are_text(n_values):
+    values = [2**60 + i % n_values for i in range(N)]
     description, seen = column(pa.array(values))
     assert description["kind"] == "category"
     assert seen == [str(value) for value in values]

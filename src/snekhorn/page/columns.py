@@ -37,15 +37,13 @@ def write_column(out: BinaryIO, key: str, column: Any) -> dict[str, Any]:
 
 
 def _write_integers(out: BinaryIO, key: str, column: Any) -> dict[str, Any]:
+    largest = max((abs(bound) for bound in pc.min_max(column).as_py().values() if bound is not None), default=0)
+    if largest > LARGEST_WHOLE["f8"]:
+        return _write_category(out, key, column.cast(pa.string()))  # browsers would round them
     if _is_class(column):
         return _write_category(out, key, column)
-    bounds = pc.min_max(column).as_py()
-    largest = max(abs(bounds["min"]), abs(bounds["max"]))
-    for dtype, limit in LARGEST_WHOLE.items():
-        if largest <= limit:
-            numbers = _with_nan(column, pa.float64()).astype(dtype)
-            return _write_numbers(out, key, numbers, kind="number", whole=True)
-    return _write_category(out, key, column.cast(pa.string()))  # browsers would round them
+    dtype = next(dtype for dtype, limit in LARGEST_WHOLE.items() if largest <= limit)
+    return _write_numbers(out, key, _with_nan(column, pa.float64()).astype(dtype), kind="number", whole=True)
 
 
 def _write_floats(out: BinaryIO, key: str, column: Any) -> dict[str, Any]:

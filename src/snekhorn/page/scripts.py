@@ -12,6 +12,7 @@ OWN = (
     "table.js",
     "coloring.js",
     "plot.js",
+    "pace.js",
     "legend.js",
     "tooltip.js",
     "selection.js",

@@ -2,7 +2,8 @@
 
 function unsupported() {
   if (!document.createElement("canvas").getContext("webgl")) {
-    return "This page draws with WebGL, which is not available here. Switch on hardware acceleration, or open the page in another browser.";
+    return "This page draws with WebGL, which is not available here. "
+      + "Switch on hardware acceleration, or open the page in another browser.";
   }
   if (typeof DecompressionStream === "undefined") {
     return "This browser is too old for this page: it needs Chrome or Edge 80, Firefox 113, Safari 16.4, or later.";
@@ -29,8 +30,8 @@ function fillPanel() {
 async function colorBy(index) {
   state.color = index;
   await columns[index]?.load();
-  if (state.color !== index) return; // another was chosen meanwhile
   if (state.shown) await showCategories(null);
+  if (state.color !== index) return; // another was chosen meanwhile
   state.coloring = coloring(columns[index]);
   drawLegend();
   if (state.selection.length) drawBreakdown();
@@ -88,6 +89,7 @@ async function start() {
   addEventListener("blur", () => dispatchEvent(new MouseEvent("mouseup")));
   window.snekhorn.scatterplot = createPlot();
   await drawColors();
+  if (header.n > ALWAYS) keepPace();
   byId("message").hidden = true;
   performance.mark("first frame");
   await Promise.all(columns.map((column) => column.load()));
@@ -95,6 +97,7 @@ async function start() {
   watchHover();
   watchSearch();
   watchControls();
+  performance.mark("ready");
 }
 
 // A hook for tests and for those who script the page.

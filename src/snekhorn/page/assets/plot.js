@@ -1,13 +1,21 @@
 // The scatter plot: points in equal units on both axes, the camera, sizes and opacities.
 
 const canvas = byId("plot");
-const state = { n: header.n, color: header.color, coloring: null, shown: null, selection: [], hovered: null, moved: false };
+const state = {
+  n: header.n,
+  color: header.color, // index of a column, or null
+  coloring: null,
+  shown: null, // the categories to which the legend limits the view, or null
+  selection: [],
+  hovered: null,
+  moved: false, // whether the view is the reader's own
+};
 const points = [];
 let x, y, plot, density;
 let drawing = Promise.resolve();
 
 const MARGIN = 24; // pixels around what is fitted
-const CLOSEST = 0.01; // how far a single point is zoomed in on, in half heights of the layout
+const CLOSEST = { all: 0.3, some: 0.04 }; // distances at which single points, or points in one place, are looked at
 const CELLS = 128;
 const OUTLINED = 300; // selections up to this size are outlined, larger ones would be blots
 
@@ -34,7 +42,7 @@ function extent(values) {
 // Points a cell as a point finds them: empty space does not count.
 function meanDensity() {
   const cells = new Uint32Array(CELLS * CELLS);
-  const cell = (value) => Math.min(CELLS - 1, Math.floor(((value + 1) / 2) * CELLS));
+  const cell = (value) => Math.max(0, Math.min(CELLS - 1, Math.floor(((value + 1) / 2) * CELLS)));
   for (const point of points) cells[cell(point[1]) * CELLS + cell(point[0])]++;
   return cells.reduce((sum, number) => sum + number * number, 0) / points.length;
 }
@@ -131,7 +139,8 @@ function framing(some) {
   const free = freeArea();
   const width = Math.max(80, free.right - free.left - 2 * MARGIN);
   const height = Math.max(80, free.bottom - free.top - 2 * MARGIN);
-  const distance = Math.max(CLOSEST, ((right - left) / 2 / width) * innerHeight, ((top - bottom) / 2 / height) * innerHeight);
+  const closest = some === points ? CLOSEST.all : CLOSEST.some;
+  const distance = Math.max(closest, (innerHeight / 2) * Math.max((right - left) / width, (top - bottom) / height));
   const unit = (2 * distance) / innerHeight; // a pixel in units of the points
   const aside = (free.left + free.right - innerWidth) / 2;
   const down = (free.top + free.bottom - innerHeight) / 2;

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench clean
+.PHONY: demo test docs bench clean
 
 demo: $(VENV)/.base
 	$(BIN)/python demo.py
@@ -13,6 +13,10 @@ test: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2
+
+docs: $(VENV)/.dev
+	$(BIN)/mkdocs build --quiet
+	@echo "open site/index.html"
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
@@ -32,4 +36,4 @@ $(VENV)/.bench: $(VENV)/.dev
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo site .pytest_cache .mypy_cache .ruff_cache

@@ -1,6 +1,10 @@
-"""Draw the figures of the documentation: python docs/draw.py"""
+"""Draw the pictures of the documentation: python docs/draw.py [names]; all if none is given."""
 
+import shutil
+import subprocess
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import matplotlib
 import numpy as np
@@ -8,8 +12,9 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
-from snekhorn import TSNEkhorn, plots
-from snekhorn.affinities import EntropicAffinity, SymmetricEntropicAffinity
+from snekhorn import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn, plots
+from snekhorn.affinities import EntropicAffinity, SymmetricEntropicAffinity, row_perplexities
+from snekhorn.metrics import evaluate
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -24,14 +29,87 @@ METHODS = {
 }
 
 
-def layouts_figure() -> None:
+def start() -> None:
+    """What `snekhorn embed` makes of the digits: its picture, and its page in a browser."""
+    X, y = load_digits(return_X_y=True)
+    with TemporaryDirectory() as folder:
+        names = ",".join([*(f"pixel_{i}" for i in range(X.shape[1])), "digit"])
+        np.savetxt(f"{folder}/digits.csv", np.column_stack([X, y]), "%g", ",", header=names, comments="")
+        command = ["embed", "digits.csv", "--label", "digit"]
+        subprocess.run([sys.executable, "-m", "snekhorn", *command], cwd=folder, check=True)
+        shutil.copy(f"{folder}/digits.tsnekhorn.png", IMAGES / "start.png")
+        photograph(Path(folder, "digits.tsnekhorn.html"), IMAGES / "page.png")
+
+
+def photograph(page: Path, picture: Path) -> None:
+    """The page as a browser shows it, with the mouse over a point."""
+    from playwright.sync_api import sync_playwright
+
+    arguments = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)
+        window = browser.new_page(viewport={"width": 1200, "height": 760})
+        window.goto(page.as_uri())
+        window.wait_for_timeout(3000)
+        window.mouse.move(*window.evaluate("window.snekhorn.scatterplot.getScreenPosition(3)"))
+        window.wait_for_timeout(1000)
+        window.screenshot(path=picture)
+        browser.close()
+
+
+def rows() -> None:
+    """Row perplexities of two affinities that were asked for 30."""
+    X, _ = load_digits(return_X_y=True)
+    affinities = {
+        "symmetric entropic": SymmetricEntropicAffinity(self_loops=False),
+        "entropic, symmetrised": EntropicAffinity(symmetrize=True, self_loops=False),
+    }
+    found = {}
+    for name, affinity in affinities.items():
+        P = affinity.fit_transform(X)
+        found[name] = row_perplexities(P / P.sum(axis=1, keepdims=True))
+    plots.save(plots.row_perplexities(found, target=30).figure, IMAGES / "rows.png", dpi=150)
+
+
+def loss() -> None:
+    """The loss of a descent."""
+    report = TSNEkhorn().fit(load_digits().data).report_
+    plots.save(plots.loss(report.iterations, report.losses, early=250).figure, IMAGES / "loss.png", dpi=150)
+
+
+def methods() -> None:
+    """The digits by every method."""
+    X = load_digits().data
+    found = {model.__name__: model().fit_transform(X) for model in (TSNEkhorn, TSNE, SNEkhorn, SymmetricSNE, SNE)}
+    sheet(found, "methods.png")
+
+
+def exaggerations() -> None:
+    """The digits under more and more attraction."""
+    X = load_digits().data
+    found = {f"exaggeration={e}": TSNEkhorn(exaggeration=e).fit_transform(X) for e in (1, 2, 4)}
+    sheet(found, "exaggeration.png")
+
+
+def sheet(found: dict[str, np.ndarray], name: str) -> None:
+    """Layouts of the digits with their scores."""
+    X, y = load_digits(return_X_y=True)
+    scores = {key: evaluate(X, Z, y) for key, Z in found.items()}
+    summaries = {
+        key: f"neighbour recall {score['neighbor_recall']:.2f}, silhouette {score['silhouette']:.2f}"
+        for key, score in scores.items()
+    }
+    plots.save(plots.sheet(found, y, subtitles=summaries, columns=3, label="digit"), IMAGES / name, dpi=100)
+
+
+def layouts() -> None:
     """Layouts of the digits as the perplexity grows."""
     X, y = load_digits(return_X_y=True)
-    layouts = {f"perplexity {xi}": TSNEkhorn(perplexity=xi).fit_transform(X) for xi in LAYOUT_PERPLEXITIES}
-    plots.save(plots.sheet(layouts, y, label="digit"), IMAGES / "layouts.png", dpi=100)
+    found = {f"perplexity {xi}": TSNEkhorn(perplexity=xi).fit_transform(X) for xi in LAYOUT_PERPLEXITIES}
+    plots.save(plots.sheet(found, y, label="digit"), IMAGES / "layouts.png", dpi=100)
 
 
-def perplexity_figure() -> None:
+def perplexity() -> None:
     """Three views of the digits as the perplexity grows."""
     X, y = load_digits(return_X_y=True)
     figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.4), layout="constrained")
@@ -61,5 +139,7 @@ def _scores(P, y):
 
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
-    layouts_figure()
-    perplexity_figure()
+    pictures = (start, rows, loss, methods, exaggerations, layouts, perplexity)
+    for draw in pictures:
+        if draw.__name__ in (sys.argv[1:] or [each.__name__ for each in pictures]):
+            draw()

@@ -5,8 +5,8 @@ random sample of 1,000. A sampled point is still compared with all the others, s
 all n points, a share such as `knn_accuracy` with a standard error of at most 0.016; time and memory grow with n, not
 with its square. Of points at one distance, the one of lower index counts as nearer.
 
-Parameters that the measures share
-----------------------------------
+Parameters
+----------
 X : array or sparse matrix of shape (n, p)
     The data; with metric="precomputed" their full matrix of distances.
 Z : array of shape (n, q)
@@ -203,15 +203,13 @@ def evaluate(
 
     What these data cannot give is left out: `knn_accuracy` and `silhouette` without y; `silhouette` if y has one
     class, or as many as points; `distance_correlation` if all distances are equal; and, where `n_neighbors` is
-    None, measures that need more points than there are.
+    None, measures that need more points than there are. The module describes the parameters but one.
 
     Parameters
     ----------
     n_neighbors : int or None, default=None
         None takes the default of each measure: 5 for `trustworthiness` and `continuity`, 15 for `neighbor_recall`
         and `knn_accuracy`. A number is used for all of them.
-
-    The module describes the other parameters.
 
     Examples
     --------

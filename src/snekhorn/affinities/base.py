@@ -24,8 +24,8 @@ Matrix: TypeAlias = Any  # a dense array or a CSR matrix
 class Affinity(BaseEstimator, ABC):
     """Base of the affinities: `fit` computes the matrix, `fit_transform` returns it.
 
-    Parameters shared by all affinities
-    -----------------------------------
+    Parameters
+    ----------
     metric : str, default="sqeuclidean"
         Cost between points: any metric that scikit-learn knows, or "precomputed". The costs enter as they
         are: "sqeuclidean" gives Gaussian kernels, "euclidean" exponential ones. With "precomputed", X is a

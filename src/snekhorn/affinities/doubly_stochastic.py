@@ -24,18 +24,17 @@ LOOSE = 1e-1  # gap that is enough on the way
 
 
 class DoublyStochasticAffinity(Affinity):
-    r"""Symmetric doubly stochastic affinity with a single bandwidth.
+    """Symmetric doubly stochastic affinity with a single bandwidth.
 
-    .. math:: P_{ij} = \exp((f_i + f_j - C_{ij}) / \nu), \qquad P \mathbf{1} = \mathbf{1},
+        P_ij = exp((f_i + f_j - C_ij) / nu),    rows of P sum to 1,
 
-    the entropic optimal transport of the points to themselves. A few steps of the symmetric Sinkhorn
-    iteration :math:`f_i \leftarrow (f_i - \nu \log \sum_k \exp((f_k - C_{ki}) / \nu)) / 2` start, Newton's
-    method on the same dual finishes.
+    the entropic optimal transport of the points to themselves. A few steps of the symmetric Sinkhorn iteration,
+    f_i <- (f_i - nu log sum_k exp((f_k - C_ki) / nu)) / 2, start; Newton's method on the same dual finishes.
 
     Parameters
     ----------
     bandwidth : float or None, default=None
-        nu. None takes the bandwidth whose average row entropy is :math:`\log \xi + 1`.
+        nu. None takes the bandwidth whose average row entropy is log(xi) + 1.
     perplexity : float, default=30.0
         Average perplexity xi where no bandwidth is given.
     tol : float, default=1e-8
@@ -43,12 +42,12 @@ class DoublyStochasticAffinity(Affinity):
     max_iter : int, default=200
         Largest number of Newton steps at any one bandwidth.
     metric, n_neighbors, self_loops, n_jobs, verbose
-        See :class:`snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.base.Affinity`.
 
     Attributes
     ----------
     affinity_, report_
-        See :class:`snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.base.Affinity`.
     bandwidth_ : float
         nu, given or found.
     potential_ : ndarray of shape (n,)

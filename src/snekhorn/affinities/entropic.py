@@ -16,31 +16,29 @@ MOST_ENTRIES = 0.9  # share of its entries that a row of few costs is asked to u
 
 
 class EntropicAffinity(Affinity):
-    r"""Entropic affinity of SNE and t-SNE.
+    """Entropic affinity of SNE and t-SNE.
 
-    .. math:: P_{ij} = \frac{\exp(-C_{ij} / \varepsilon_i)}{\sum_l \exp(-C_{il} / \varepsilon_i)}
-              \quad\text{with}\quad H(P_{i:}) = \log \xi + 1,
+        P_ij = exp(-C_ij / eps_i) / sum_l exp(-C_il / eps_i)    with    H(P_i) = log(xi) + 1,
 
-    the solution of :math:`\min \langle P, C \rangle` over the row-stochastic matrices whose rows have
-    at least that entropy.
+    the cheapest, in the sum of P_ij C_ij, of the row-stochastic matrices whose rows have at least that entropy.
 
     Parameters
     ----------
     perplexity : float, default=30.0
         Effective number of neighbours of every row, xi.
     symmetrize : bool, default=False
-        Return :math:`(P + P^\top) / 2`, as t-SNE does; its rows keep neither their sum nor their entropy.
+        Return (P + P^T) / 2, as t-SNE does; its rows keep neither their sum nor their entropy.
     metric, n_neighbors, self_loops, n_jobs, verbose
-        See :class:`snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.base.Affinity`.
 
     Attributes
     ----------
     affinity_, report_
-        See :class:`snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.base.Affinity`.
     bandwidths_, entropy_dual_ : ndarray of shape (n,)
-        epsilon, the dual variable of the entropy constraint.
+        eps, the dual variable of the entropy constraint.
     marginal_dual_ : ndarray of shape (n,)
-        lambda, that of the row sums: :math:`P_{ij} = \exp((\lambda_i - C_{ij}) / \varepsilon_i)`.
+        lambda, that of the row sums: P_ij = exp((lambda_i - C_ij) / eps_i).
 
     References
     ----------

@@ -18,25 +18,25 @@ FLAT = 1e-10  # of an entropy or a logarithm: smaller differences are rounding
 
 
 class GaussianAffinity(Affinity):
-    r"""Row-stochastic Gaussian affinity with a single bandwidth.
+    """Row-stochastic Gaussian affinity with a single bandwidth.
 
-    .. math:: P_{ij} = \frac{\exp(-C_{ij} / \nu)}{\sum_l \exp(-C_{il} / \nu)}
+        P_ij = exp(-C_ij / nu) / sum_l exp(-C_il / nu)
 
     Parameters
     ----------
     bandwidth : float or None, default=None
-        nu. None takes the bandwidth whose average row entropy is :math:`\log \xi + 1`.
+        nu. None takes the bandwidth whose average row entropy is log(xi) + 1.
     perplexity : float, default=30.0
         Average perplexity xi where no bandwidth is given.
     symmetrize : bool, default=False
-        Return :math:`(P + P^\top) / 2`.
+        Return (P + P^T) / 2.
     metric, n_neighbors, self_loops, n_jobs, verbose
-        See :class:`snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.base.Affinity`.
 
     Attributes
     ----------
     affinity_, report_
-        See :class:`snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.base.Affinity`.
     bandwidth_ : float
         nu, given or found.
     """

@@ -11,9 +11,9 @@ from .base import Affinity, Matrix, closed_form_report
 
 
 class SelfTuningAffinity(Affinity):
-    r"""Self-tuning affinity of Zelnik-Manor and Perona.
+    """Self-tuning affinity of Zelnik-Manor and Perona.
 
-    .. math:: P_{ij} = \exp(-C_{ij} / (\sigma_i \sigma_j)), \qquad \sigma_i^2 = C_{i, i(k)},
+        P_ij = exp(-C_ij / (sigma_i sigma_j)),    sigma_i^2 = C_i,i(k),
 
     i(k) the k-th nearest neighbour of i. It is symmetric and not normalised.
 
@@ -22,12 +22,12 @@ class SelfTuningAffinity(Affinity):
     k : int, default=7
         Rank of the neighbour whose distance is the bandwidth.
     metric, n_neighbors, self_loops, n_jobs, verbose
-        See :class:`snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.base.Affinity`.
 
     Attributes
     ----------
     affinity_, report_
-        See :class:`snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.base.Affinity`.
     bandwidths_ : ndarray of shape (n,)
         sigma.
 

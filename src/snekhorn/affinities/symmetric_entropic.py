@@ -25,16 +25,15 @@ MAX_ITER = {"newton": 200, "adam": 5000, "sgd": 5000, "lbfgs": 1000}
 
 
 class SymmetricEntropicAffinity(Affinity):
-    r"""Symmetric entropic affinity (SEA).
+    """Symmetric entropic affinity (SEA).
 
-    .. math:: \min_{P} \langle P, C \rangle \quad\text{s.t.}\quad P = P^\top,\; P \mathbf{1} = \mathbf{1},\;
-              H(P_{i:}) \ge \log \xi + 1 \text{ for all } i,
+        minimise sum_ij P_ij C_ij    subject to    P = P^T,  rows sum to 1,  H(P_i) >= log(xi) + 1,
 
-    solved through its concave dual in :math:`\gamma \ge 0` and :math:`\lambda`, at whose maximum
+    solved through its concave dual in gamma >= 0 and lambda, at whose maximum
 
-    .. math:: P_{ij} = \exp\left(\frac{\lambda_i + \lambda_j - 2 C_{ij}}{\gamma_i + \gamma_j}\right).
+        P_ij = exp((lambda_i + lambda_j - 2 C_ij) / (gamma_i + gamma_j)).
 
-    A row whose :math:`\gamma_i` reaches its floor (a hundredth of its bandwidth in the ordinary entropic
+    A row whose gamma_i reaches its floor (a hundredth of its bandwidth in the ordinary entropic
     affinity) has a perplexity above the one asked for, which the constraint allows; `report_.n_floor_rows`
     counts them.
 
@@ -55,12 +54,12 @@ class SymmetricEntropicAffinity(Affinity):
     warm_start : bool, default=False
         Start from the solution of the last call to `fit` if it had as many points: for sweeps of perplexity.
     metric, n_neighbors, self_loops, n_jobs, verbose
-        See :class:`snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.base.Affinity`.
 
     Attributes
     ----------
     affinity_, report_
-        See :class:`snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.base.Affinity`.
     entropy_dual_ : ndarray of shape (n,)
         gamma.
     marginal_dual_ : ndarray of shape (n,)

@@ -25,7 +25,9 @@ def evaluate(
     rep: options.Rep = None,
     coordinates: Annotated[list[str] | None, typer.Option(help="Columns of the layout.  (default: x and y)")] = None,
     metric: options.Metric = "euclidean",
-    sample: Annotated[int | None, typer.Option(min=2, help="Points to look from.  (default: 5,000 of more)")] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=2, help="Points to look from.  (default: all up to 5,000, else 1,000)")
+    ] = None,
     jobs: options.Jobs = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -46,7 +48,7 @@ def evaluate(
             found = read_layouts(embedding, columns=split(coordinates))
             order = _order(input, embedding, table, found)
         y = None if label is None else label_codes(table.values(label))
-        with run.stage("scores", f"measuring from {'a sample' if sample else 'up to 5,000'} of {len(order):,} points"):
+        with run.stage("scores", "measuring what the layout keeps"):
             scores = {
                 key: score(table.X, Z[order], y, metric=metric, sample=sample or "auto", n_jobs=jobs)
                 for key, Z in found.layouts.items()

@@ -42,7 +42,8 @@ Perplexity = Annotated[
     typer.Option(
         "--perplexity",
         "-p",
-        help="Effective number of neighbours of a point; several, separated by commas, give a layout each.",
+        help="Effective number of neighbours of a point; several, separated by commas, give a layout each.  "
+        "(default: 30)",
         metavar="N[,N...]",
     ),
 ]

@@ -6,12 +6,12 @@ from .base import NeighborEmbedding
 
 
 class TSNEkhorn(NeighborEmbedding):
-    r"""t-SNEkhorn: the symmetric entropic affinity, matched by a doubly stochastic Student kernel.
+    """t-SNEkhorn: the symmetric entropic affinity, matched by a doubly stochastic Student kernel.
 
-    .. math:: \min_Z \mathrm{KL}(P^{se} \,|\, Q_Z), \quad
-              [Q_Z]_{ij} = \frac{\exp(f_i + f_j)}{1 + \|z_i - z_j\|^2}, \quad Q_Z \mathbf{1} = \mathbf{1}.
+        minimise KL(P | Q) over Z
+        where Q_ij = exp(f_i + f_j) / (1 + |z_i - z_j|^2) and f makes the rows of Q sum to 1.
 
-    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
+    Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`.
 
     References
     ----------
@@ -23,9 +23,9 @@ class TSNEkhorn(NeighborEmbedding):
 
 
 class SNEkhorn(NeighborEmbedding):
-    """SNEkhorn: as :class:`TSNEkhorn`, with the Gaussian kernel.
+    """SNEkhorn: as `TSNEkhorn`, with the Gaussian kernel.
 
-    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
+    Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`.
     """
 
     _latent = Latent(Kernel.GAUSSIAN, "both")
@@ -34,7 +34,7 @@ class SNEkhorn(NeighborEmbedding):
 class TSNE(NeighborEmbedding):
     """t-SNE: the symmetrised entropic affinity, matched by a Student kernel normalised by its total sum.
 
-    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
+    Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`.
 
     References
     ----------
@@ -45,9 +45,9 @@ class TSNE(NeighborEmbedding):
 
 
 class SymmetricSNE(NeighborEmbedding):
-    """Symmetric SNE: as :class:`TSNE`, with the Gaussian kernel.
+    """Symmetric SNE: as `TSNE`, with the Gaussian kernel.
 
-    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
+    Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`.
     """
 
     _latent = Latent(Kernel.GAUSSIAN, "total")
@@ -56,7 +56,7 @@ class SymmetricSNE(NeighborEmbedding):
 class SNE(NeighborEmbedding):
     """SNE: the entropic affinity, matched by a Gaussian kernel normalised by row.
 
-    Parameters and attributes are those of :class:`snekhorn.estimators.NeighborEmbedding`.
+    Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`.
 
     References
     ----------

@@ -4,8 +4,8 @@
 descent did; `save` writes a picture, the same bytes for the same picture. Nothing here touches pyplot: without `ax`
 a figure of its own is made, `ax.figure`, which nothing keeps open.
 
-Parameters that the pictures share
-----------------------------------
+Parameters
+----------
 values : array of shape (n,) or None
     What colours the points: categories or numbers, as `is_categorical` tells; None, NaN and NA are missing, and grey.
 ax : Axes or None

@@ -64,12 +64,15 @@ class Affinity(BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array of shape (n, p), or what metric="precomputed" allows
-        y : ignored
+        X : array of shape (n, p)
+            Or what metric="precomputed" allows.
+        y : None
+            Ignored.
 
         Returns
         -------
         self
+            Fitted.
         """
         n_threads = count_threads(check_jobs(self.n_jobs))
         check_choice(self.self_loops, "self_loops", (True, False))

@@ -105,7 +105,9 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     affinity_report_ : SolveReport
         How the affinity was computed, where it was not precomputed.
     n_features_in_ : int
-    feature_names_in_ : ndarray of str, where X has them
+        Number of columns of X.
+    feature_names_in_ : ndarray of str
+        Their names, where X has them.
     """
 
     _latent: ClassVar[Latent]
@@ -160,12 +162,15 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
         Parameters
         ----------
-        X : array of shape (n, p), or what `metric` and `affinity` allow
-        y : ignored
+        X : array of shape (n, p)
+            Or what `metric` and `affinity` allow.
+        y : None
+            Ignored.
 
         Returns
         -------
         self
+            Fitted.
         """
         before = self.__dict__.copy()
         try:
@@ -208,11 +213,13 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
         Parameters
         ----------
-        X : array of shape (m, p); with metric="precomputed", costs of shape (m, n) to the points of the layout
+        X : array of shape (m, p)
+            With metric="precomputed", costs of shape (m, n) to the points of the layout.
 
         Returns
         -------
         ndarray of shape (m, n_components)
+            Their places.
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)

@@ -319,6 +319,16 @@ def test_slow_browsers_draw_fewer_points_while_the_view_moves_and_all_when_it_re
     page.mouse.up()
     assert 50_000 in page.evaluate("window.counts")
     page.wait_for_function("window.counts.filter((count) => count > 1).at(-1) === 80000")
+    page.wait_for_timeout(500)
+    drawn = page.evaluate("window.counts.length")
+    page.mouse.move(*position(page, 0), steps=3)
+    page.wait_for_selector("#tooltip", state="visible")
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.counts.length") == drawn  # a hovering mouse draws nothing again
+    page.mouse.click(*position(page, 0))
+    page.wait_for_selector("#selection", state="visible")
+    # All points, the hovered one, and the selected one three times.
+    page.wait_for_function("window.counts.slice(-5).join() === '80000,1,1,1,1'")
 
 
 def test_the_page_is_dark_where_the_reader_wants_it(opened):

@@ -89,7 +89,10 @@ function watchSelection() {
   canvas.addEventListener("mousedown", () => (lassoed = false), true);
   canvas.addEventListener("click", (event) => lassoed && event.stopImmediatePropagation(), true);
   plot.subscribe("select", ({ points: rows }) => showSelection(rows));
-  plot.subscribe("deselect", () => showSelection([]));
+  plot.subscribe("deselect", () => {
+    showSelection([]);
+    plot.redraw();
+  });
   byId("export").addEventListener("click", exportSelection);
   byId("clear").addEventListener("click", clearSelection);
 }

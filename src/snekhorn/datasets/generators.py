@@ -79,7 +79,9 @@ def make_heteroscedastic_multinomial(
     if check_count(n, "n") % 4:
         raise ValueError(f"n must be a multiple of four, got {n}.")
     rng = np.random.default_rng(random_state)
-    first, second = (weights / weights.sum() for weights in rng.uniform(size=(2, check_count(n_features, "n_features"))))
+    first, second = (
+        weights / weights.sum() for weights in rng.uniform(size=(2, check_count(n_features, "n_features")))
+    )
     few, many = (check_count(number, "trials") for number in trials)
     counts = [
         rng.multinomial(few, first, size=n // 2),

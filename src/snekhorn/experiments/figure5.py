@@ -1,0 +1,112 @@
+"""Figure 5: two distributions, one of them measured with two levels of noise."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from .. import SNEkhorn, SymmetricSNE
+from ..affinities import EntropicAffinity, SymmetricEntropicAffinity
+from ..datasets import make_heteroscedastic_multinomial
+from ..metrics import silhouette
+from ..plots import sheet
+from .experiment import Cells, Experiment, Plan, Settings
+from .layouts import fitted, paper_model
+from .markdown import table
+
+PERPLEXITY = 30.0
+AFFINITIES = {
+    "symmetrised entropic": EntropicAffinity(PERPLEXITY, symmetrize=True),
+    "symmetric entropic": SymmetricEntropicAffinity(PERPLEXITY),
+    "symmetric entropic, no self-loops": SymmetricEntropicAffinity(PERPLEXITY, self_loops=False),
+}
+METHODS = {  # self-loops in P
+    "symmetric SNE": (SymmetricSNE, False),
+    "SNEkhorn with self-loops": (SNEkhorn, True),
+    "SNEkhorn": (SNEkhorn, False),
+}
+PAPER_METHODS = {
+    "symmetric SNE, paper's protocol": (SymmetricSNE, True),
+    "SNEkhorn, paper's protocol": (SNEkhorn, True),
+}
+
+
+def simulated(settings: Settings) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """The paper's data; a fifth of the points in quick runs."""
+    return make_heteroscedastic_multinomial(200 if settings.quick else 1000)
+
+
+def batches(n: int) -> list[str]:
+    """What each point is, in words."""
+    return ["p1"] * (n // 2) + ["p2"] * (n // 4) + ["p2, low noise"] * (n // 4)
+
+
+def plan(settings: Settings) -> Plan:
+    masses: Plan = {name: partial(mass, name, settings) for name in AFFINITIES}
+    return masses | {name: partial(layout, name, settings) for name in (*METHODS, *PAPER_METHODS)}
+
+
+def mass(name: str, settings: Settings) -> dict[str, Any]:
+    """What the points of p1 give, in all, to each batch of p2."""
+    X, y, batch = simulated(settings)
+    P = AFFINITIES[name].fit_transform(X)
+    given = P[y == 0]
+    return {
+        "to_p2": given[:, (y == 1) & (batch == 0)].sum(axis=1).mean(),
+        "to_p2_low_noise": given[:, batch == 1].sum(axis=1).mean(),
+    }
+
+
+def layout(name: str, settings: Settings) -> dict[str, Any]:
+    """Layout of the points and silhouettes: of p1 against p2, and of the batches within p2, which should be 0."""
+    X, y, batch = simulated(settings)
+    if name in METHODS:
+        method, self_loops = METHODS[name]
+        model = method(perplexity=PERPLEXITY, self_loops=self_loops)
+    else:
+        method, self_loops = PAPER_METHODS[name]
+        model = paper_model(method, PERPLEXITY, len(X), 0, self_loops=self_loops)
+    Z = fitted(model, X).embedding_
+    return {
+        "between": silhouette(Z, y),
+        "batches": silhouette(Z[y == 1], batch[y == 1]),
+        "layout": Z,
+    }
+
+
+def draw(cells: Cells) -> Figure | None:
+    layouts = {name: np.asarray(cells[name]["layout"]) for name in (*METHODS, *PAPER_METHODS) if name in cells}
+    if not layouts:
+        return None
+    said = {name: f"p1 / p2 {cells[name]['between']:.2f}, batches {cells[name]['batches']:.2f}" for name in layouts}
+    return sheet(layouts, batches(len(next(iter(layouts.values())))), subtitles=said, legend="outside")
+
+
+def report(cells: Cells) -> str:
+    masses = [
+        [name, cells[name]["to_p2"], cells[name]["to_p2_low_noise"], _misled(cells[name])] if name in cells else [name]
+        for name in AFFINITIES
+    ]
+    rows = [
+        [name, cells[name]["between"], cells[name]["batches"]] if name in cells else [name, None, None]
+        for name in (*METHODS, *PAPER_METHODS)
+    ]
+    return (
+        "The paper: the symmetrised entropic affinity is misled by the level of noise, the symmetric entropic one is "
+        "not. Mass that a point of p1 gives to each batch of p2, perplexity 30:\n\n"
+        + table(["affinity", "to p2", "to p2, low noise", "verdict"], masses)
+        + "\n\nSilhouettes in the layout, of p1 against p2 (higher is better) and of the two batches within p2 (0 is "
+        "right: they are one distribution):\n\n" + table(["method", "p1 against p2", "batches within p2"], rows)
+    )
+
+
+def _misled(cell: Any) -> str:
+    ratio = max(cell["to_p2"], cell["to_p2_low_noise"]) / min(cell["to_p2"], cell["to_p2_low_noise"])
+    return f"misled: {ratio:.1f} times as much to one batch" if ratio > 2.0 else "not misled"
+
+
+EXPERIMENT = Experiment("figure5", "Figure 5: heteroscedastic multinomial data", plan, draw, report)

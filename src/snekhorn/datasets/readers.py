@@ -19,7 +19,7 @@ COIL_NAME = re.compile(r"obj(\d+)__(\d+)\.png")
 
 def read_npz(path: Path) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
     """X, y and, where it is there, label_names."""
-    with np.load(path, allow_pickle=False) as file:
+    with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
         X, y = file["X"], file["y"]
         labels = file["label_names"].astype(str).tolist() if "label_names" in file.files else None
     codes = np.asarray(y)

@@ -38,6 +38,14 @@ def dress(ax: Axes, *, title: str, x: str = "", y: str = "") -> None:
     set_titles(ax, title, "")
 
 
+def logarithmic(ax: Axes, largest: float) -> None:
+    """A logarithmic axis with a few plain numbers."""
+    ticks = [tick for tick in (2, 5, 10, 20, 50, 100, 200, 500, 1000) if tick <= largest]
+    ax.set_xscale("log")
+    ax.set_xticks(ticks, labels=[str(tick) for tick in ticks])
+    ax.set_xticks([], minor=True)
+
+
 def legend(figure: Figure, ax: Axes, *, columns: int = 3) -> None:
     """One legend of all axes, below them."""
     handles, labels = ax.get_legend_handles_labels()

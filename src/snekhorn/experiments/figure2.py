@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from ..affinities import DoublyStochasticAffinity, SymmetricEntropicAffinity, row_perplexities
 from ..colors import categorical
 from ..datasets import make_three_gaussians
-from ..plots import scatter
+from ..plots.canvas import bare, limits, set_titles
 from .drawing import dress, panels
 from .experiment import Cells, Experiment, Plan, Settings
 from .markdown import table
@@ -59,8 +59,11 @@ def draw(cells: Cells) -> Figure | None:
         return None
     figure, axes = panels(3, width=3.6, height=3.4)
     X, _ = make_three_gaussians()
+    widest = max(max(cells[kind]["perplexities"]) for kind in KINDS)
     for ax, kind in zip(axes[:2], KINDS, strict=True):
-        _draw_graph(ax, X, cells[kind], kind)
+        dots = _draw_graph(ax, X, cells[kind], widest)
+        set_titles(ax, kind, "")
+    figure.colorbar(dots, ax=axes[:2], label="perplexity", shrink=0.7)
     for kind, colour in zip(KINDS, categorical(2), strict=True):
         values = cells[kind]["eigenvalues"]
         axes[2].plot(range(1, len(values) + 1), values, "o", color=colour, label=kind)
@@ -70,12 +73,14 @@ def draw(cells: Cells) -> Figure | None:
     return figure
 
 
-def _draw_graph(ax: Axes, X: Any, cell: Any, title: str) -> None:
+def _draw_graph(ax: Axes, X: Any, cell: Any, widest: float) -> Any:
+    """Edges as dark as their weight, points coloured by perplexity on the scale that both panels share."""
     edges = np.asarray(cell["edges"])
     ends = X[edges[:, :2].astype(int)]
     opacity = np.minimum(EDGE_SCALE * edges[:, 2], 1.0)
     ax.add_collection(LineCollection(list(ends), colors=[(0.0, 0.0, 0.0, a) for a in opacity], linewidths=1.2))
-    scatter(X, cell["perplexities"], ax=ax, title=title, label="perplexity", categorical=False)
+    bare(ax, limits(X))
+    return ax.scatter(X[:, 0], X[:, 1], s=18, c=cell["perplexities"], vmin=1.0, vmax=widest, zorder=3)
 
 
 def report(cells: Cells) -> str:

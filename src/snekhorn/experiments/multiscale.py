@@ -13,7 +13,7 @@ from .. import TSNEkhorn
 from ..affinities import MultiscaleSymmetricEntropicAffinity, row_perplexities
 from ..metrics import distance_correlation, neighbor_recall, silhouette
 from .data import points, title
-from .drawing import curves, legend, panels
+from .drawing import curves, legend, logarithmic, panels
 from .experiment import Cells, Experiment, Plan, Settings
 from .layouts import fitted
 from .markdown import table
@@ -78,7 +78,7 @@ def draw(cells: Cells) -> Figure | None:
     for ax, name in zip(axes, names, strict=True):
         lines = {c["column"]: (c["sizes"], c["kept"]) for c in cells.values() if c["data"] == name}
         curves(ax, lines, title=_title(name), x="size of the neighbourhood", y="kept beyond chance")
-        ax.set_xscale("log")
+        logarithmic(ax, max(sizes[-1] for sizes, _ in lines.values()))
     legend(figure, axes[0], columns=5)
     return figure
 

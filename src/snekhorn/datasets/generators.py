@@ -50,9 +50,9 @@ def make_heteroscedastic_multinomial(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     r"""Two distributions, one of them measured with two levels of noise: Figures 4 and 5.
 
-    Two vectors :math:`p_1, p_2` are drawn in the simplex, uniform numbers divided by their sum. Half of the points
-    are frequencies of multinomial draws of `trials[0]` from :math:`p_1`, a quarter the same from :math:`p_2`, and a
-    quarter, the batch of low noise, of `trials[1]` from :math:`p_2`.
+    Two vectors :math:`p_1, p_2` are drawn uniformly in the simplex. Half of the points are frequencies of multinomial
+    draws of `trials[0]` from :math:`p_1`, a quarter the same from :math:`p_2`, and a quarter, the batch of low noise,
+    of `trials[1]` from :math:`p_2`.
 
     Parameters
     ----------
@@ -79,9 +79,7 @@ def make_heteroscedastic_multinomial(
     if check_count(n, "n") % 4:
         raise ValueError(f"n must be a multiple of four, got {n}.")
     rng = np.random.default_rng(random_state)
-    first, second = (
-        weights / weights.sum() for weights in rng.uniform(size=(2, check_count(n_features, "n_features")))
-    )
+    first, second = rng.dirichlet(np.ones(check_count(n_features, "n_features")), size=2)
     few, many = (check_count(number, "trials") for number in trials)
     counts = [
         rng.multinomial(few, first, size=n // 2),

@@ -32,6 +32,7 @@ WIDEST = 1e9  # a layout with coordinates beyond this has flown apart
 NEGLIGIBLE = 1e-6  # share of a row's mass that its smallest entries may have to be left out of the sums
 MANY = 0.05  # share of the entries that must be negligible for leaving them out to pay
 ENTRIES_AT_ONCE = 2**22
+HUB = 2.0  # mass of a point, relative to the usual one, from which on the usual step may be too long
 
 
 class Objective:
@@ -78,6 +79,17 @@ class Objective:
     @property
     def n_points(self) -> int:
         return self.rows.size
+
+    def pull_of_hubs(self) -> Array | None:
+        """By how much more than a usual point each is pulled, where that bounds the step of a descent.
+
+        The Gaussian kernel pulls in proportion to distance and mass: without a smaller step of their own, points of
+        many times the usual mass, hubs of a P that is not doubly stochastic, overshoot further every time.
+        """
+        if self.kernel is Kernel.STUDENT:
+            return None
+        mass = (self.rows + self.columns)[:, None] / 2.0
+        return np.maximum(mass, 1.0) if mass.max() > HUB else None
 
     def gradient(self, Z: Array, exaggeration: float = 1.0) -> Array:
         """n times the gradient (n, d) of the loss, the attraction multiplied by `exaggeration`."""

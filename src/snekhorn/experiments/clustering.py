@@ -18,6 +18,7 @@ from ..affinities import (
     SymmetricEntropicAffinity,
     row_perplexities,
 )
+from .data import grid
 
 Array = NDArray[np.float64]
 POWERS = range(-12, 13)  # of ten, relative to the order of the mean cost: bandwidths that are tried
@@ -40,24 +41,25 @@ def adjusted_rand_indices(P: Array, y: Any, seeds: range) -> list[float]:
     return [float(adjusted_rand_score(y, clusters)) for clusters in found]
 
 
-def candidates(kind: str, X: Array, grid: list[int]) -> Iterator[tuple[float, Array]]:
+def candidates(kind: str, X: Array, perplexities: list[int]) -> Iterator[tuple[float, Array]]:
     """Affinities of one kind over its grid: perplexities, ranks of a neighbour, or bandwidths."""
     if kind not in BY_BANDWIDTH:
-        for value in grid:
+        for value in perplexities:
             yield value, KINDS[kind](value).fit_transform(X)
         return
-    # Powers of ten at which the average perplexity is within the grid.
+    # Powers of ten at which the average perplexity is within the paper's range.
+    least, *_, most = grid(len(X))
     order = np.round(np.log10(2.0 * X.var(axis=0).sum()))
     for power in POWERS:
         bandwidth = 10.0 ** (order + power)
         average = row_perplexities(GaussianAffinity(bandwidth).fit_transform(X)).mean()
-        if grid[0] <= average <= grid[-1]:
+        if least <= average <= most:
             yield bandwidth, KINDS[kind](bandwidth).fit_transform(X)
 
 
-def scored(kind: str, X: Array, y: Any, grid: list[int], seeds: range) -> dict[str, Any]:
+def scored(kind: str, X: Array, y: Any, perplexities: list[int], seeds: range) -> dict[str, Any]:
     """ARI of every affinity of a kind, for each seed."""
-    rows = [(value, adjusted_rand_indices(P, y, seeds)) for value, P in candidates(kind, X, grid)]
+    rows = [(value, adjusted_rand_indices(P, y, seeds)) for value, P in candidates(kind, X, perplexities)]
     return {"values": [value for value, _ in rows], "ari": [ari for _, ari in rows]}
 
 

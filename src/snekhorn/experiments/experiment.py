@@ -16,6 +16,7 @@ from .store import Store
 
 Cells: TypeAlias = Mapping[str, Mapping[str, Any]]  # results by key
 Plan: TypeAlias = dict[str, Callable[[], dict[str, Any]]]  # how to compute each
+SEPARATOR = " | "  # of the parts of a key; the first is the data set, where there are several
 Progress: TypeAlias = Callable[[str, int, int], None]  # key, cells done, cells in all
 
 SEEDS = 5  # as in the paper
@@ -59,7 +60,7 @@ class Experiment:
     draw : callable
         Finished cells -> picture, or None where there is nothing to draw.
     report : callable
-        Finished cells -> Markdown of the results page.
+        All cells -> Markdown of the results page.
     source : str
         The experiment whose cells it shows, where it has none of its own.
     """
@@ -99,6 +100,11 @@ class Experiment:
         for path in paths:
             save(figure, path, dpi=130)
         return paths
+
+
+def data_sets(cells: Cells) -> list[str]:
+    """Data sets that were asked for, with results or without."""
+    return list(dict.fromkeys(key.split(SEPARATOR)[0] for key in cells))
 
 
 def finished(cells: Cells) -> Cells:

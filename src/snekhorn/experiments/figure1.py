@@ -13,7 +13,7 @@ from ..affinities import row_perplexities as perplexities_of
 from ..plots import row_perplexities, scatter
 from .data import points
 from .drawing import panels
-from .experiment import Cells, Experiment, Plan, Settings
+from .experiment import Cells, Experiment, Plan, Settings, finished
 from .layouts import OUR_COLUMNS, PAPER_COLUMNS, fitted, paper_layout, scores
 from .markdown import table
 
@@ -62,6 +62,7 @@ def draw(cells: Cells) -> Figure | None:
 
 
 def report(cells: Cells) -> str:
+    cells = finished(cells)
     spreads = []
     for kind in AFFINITIES:
         rows = cells[kind]["perplexities"] if kind in cells else None

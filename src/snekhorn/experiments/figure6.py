@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from .clustering import KINDS, adjusted_rand_indices
 from .data import IMAGES, QUICK_POINTS, chosen, grid, points, title
 from .drawing import curves, legend, panels
-from .experiment import Cells, Experiment, Plan, Settings
+from .experiment import SEPARATOR, Cells, Experiment, Plan, Settings, data_sets, finished
 from .markdown import ABSENT, table
 
 SHOWN = ("symmetrised entropic", "symmetric entropic", "symmetric entropic, no self-loops")
@@ -22,7 +22,7 @@ FEWEST, SOME = 400, 2000  # points: of the smallest of the sets, and those of a 
 def plan(settings: Settings) -> Plan:
     perplexities = grid(QUICK_POINTS if settings.quick else FEWEST, quick=settings.quick)
     return {
-        f"{name}, {kind}, {xi}": partial(clustered, name, kind, xi, settings)
+        SEPARATOR.join((name, kind, str(xi))): partial(clustered, name, kind, xi, settings)
         for name in chosen(SETS, settings)
         for xi in perplexities
         for kind in SHOWN
@@ -62,8 +62,8 @@ def draw(cells: Cells) -> Figure | None:
 
 
 def report(cells: Cells) -> str:
-    found = means(cells)
-    rows = [_row(name, found.get(name, {})) for name in dict.fromkeys([*SETS, *found])]
+    found = means(finished(cells))
+    rows = [_row(name, found.get(name, {})) for name in data_sets(cells)]
     return (
         "The paper: the curve of the symmetric entropic affinity is above that of the symmetrised one over the whole "
         f"range. Mean ARI over the perplexities computed; of sets with more than {SOME:,} points, the first {SOME:,}."

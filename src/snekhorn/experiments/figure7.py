@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ..plots import scatter
 from .data import points
 from .drawing import panels
-from .experiment import Cells, Experiment, Plan, Settings
+from .experiment import Cells, Experiment, Plan, Settings, finished
 from .layouts import OUR_COLUMNS, PAPER_COLUMNS, fitted, paper_layout, scores
 from .markdown import table
 
@@ -47,6 +47,7 @@ def draw(cells: Cells) -> Figure | None:
 
 
 def report(cells: Cells) -> str:
+    cells = finished(cells)
     keys = [f"{column}, {rows}" for rows in ROWS for column in COLUMNS]
     found = [
         [key, *(cells[key][s] if key in cells else None for s in ("silhouette", "trustworthiness"))] for key in keys

@@ -14,7 +14,7 @@ from ..affinities import MultiscaleSymmetricEntropicAffinity, row_perplexities
 from ..metrics import distance_correlation, neighbor_recall, silhouette
 from .data import points, title
 from .drawing import curves, legend, logarithmic, panels
-from .experiment import Cells, Experiment, Plan, Settings
+from .experiment import Cells, Experiment, Plan, Settings, finished
 from .layouts import fitted
 from .markdown import table
 
@@ -84,6 +84,7 @@ def draw(cells: Cells) -> Figure | None:
 
 
 def report(cells: Cells) -> str:
+    cells = finished(cells)
     rows = [
         [
             _title(c["data"]),

@@ -36,9 +36,10 @@ def _section(experiment: Experiment, record: dict[str, Any], folder: Path, page:
     picture = folder / f"{experiment.name}.png"
     if picture.exists():
         parts.append(f"![{experiment.title}]({picture.relative_to(page.parent).as_posix()})")
-    parts.append(experiment.report(done))
-    if absent := {cell["not_available"] for cell in cells.values() if "not_available" in cell}:
-        parts.append("Not available: " + " ".join(sorted(absent)))
+    parts.append(experiment.report(cells))
+    absent = sorted({cell["not_available"] for cell in cells.values() if "not_available" in cell})
+    if absent and not experiment.source:
+        parts.append("Not available:\n\n" + "\n".join(f"- {reason}" for reason in absent))
     return "\n\n".join(parts)
 
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from .data import title
 from .drawing import curves, legend, panels
-from .experiment import Cells, Experiment
+from .experiment import Cells, Experiment, finished
 from .markdown import ABSENT, table
 from .table3 import SCORES, means
 from .table3 import plan as plan_of_table3
@@ -31,6 +31,7 @@ def draw(cells: Cells) -> Figure | None:
 
 
 def report(cells: Cells) -> str:
+    cells = finished(cells)
     found = means(cells)
     rows = []
     for name in dict.fromkeys(name for name, _, _ in found):

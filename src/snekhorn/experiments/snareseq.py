@@ -12,8 +12,8 @@ from ..affinities import SymmetricEntropicAffinity
 from .clustering import adjusted_rand_indices
 from .data import points, prepared
 from .drawing import curves, legend, panels
-from .experiment import Cells, Experiment, Plan, Settings
-from .markdown import table
+from .experiment import Cells, Experiment, Plan, Settings, finished
+from .markdown import ABSENT, table
 from .paper import CLUSTERING
 
 PREPARATIONS = ("raw", "standardised", "unit rows", "log")
@@ -68,17 +68,19 @@ def draw(cells: Cells) -> Figure | None:
 
 
 def report(cells: Cells) -> str:
+    cells = finished(cells)
     found = _means(cells)
     rows = []
     for how in PREPARATIONS:
         for solver in SOLVERS:
             values = found.get((how, solver))
             if not values:
-                rows.append([how, solver, None, None, None])
                 continue
             at = max(values, key=lambda xi: values[xi])
             gap = max(c["marginal_gap"] or 0.0 for c in cells.values() if (c["how"], c["solver"]) == (how, solver))
             rows.append([how, solver, f"{100 * values[at]:.1f}", f"{at:g}", f"{gap:.0e}"])
+    if not rows:
+        return ABSENT
     head = ["rows", "affinity", "best ARI x 100", "at perplexity", "worst row sum, from 1"]
     return f"The paper's symmetric entropic affinity reaches {THEIRS}.\n\n{table(head, rows)}"
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ..datasets import CUMIDA
 from .data import FEW_POINTS, LARGE_POINTS, chosen, grid, points, title
-from .experiment import Cells, Experiment, NotAvailable, Plan, Settings
+from .experiment import SEPARATOR, Cells, Experiment, NotAvailable, Plan, Settings, data_sets, finished
 from .layouts import OUR_COLUMNS, PAPER_COLUMNS, PEERS, our_layouts, paper_layout, peer_layout, scores
 from .markdown import ABSENT, difference, hundredths, table, verdict
 from .paper import EMBEDDINGS
@@ -28,13 +28,16 @@ OURS = "t-SNEkhorn"
 
 
 def plan(settings: Settings) -> Plan:
+    names = chosen(SETS, settings)
     cells: Plan = {}
-    for name in chosen(SETS, settings):
-        for column in OUR_COLUMNS:
-            cells[f"{name}, {column}"] = partial(swept, name, column, settings)
-        for column in (*PAPER_COLUMNS, *PEERS):
-            for xi in _grid(name, settings):
-                cells[f"{name}, {column}, {xi}"] = partial(seeded, name, column, xi, settings)
+    for part in ([name for name in names if name not in LARGE], [name for name in names if name in LARGE]):
+        for name in part:  # ours first: they take minutes, the others hours
+            for column in OUR_COLUMNS:
+                cells[SEPARATOR.join((name, column))] = partial(swept, name, column, settings)
+        for name in part:
+            for column in (*PAPER_COLUMNS, *PEERS):
+                for xi in _grid(name, settings):
+                    cells[SEPARATOR.join((name, column, str(xi)))] = partial(seeded, name, column, xi, settings)
     return cells
 
 
@@ -79,8 +82,7 @@ def draw(cells: Cells) -> Figure | None:
 
 
 def report(cells: Cells) -> str:
-    found = means(cells)
-    names = list(dict.fromkeys([*SETS, *(name for name, _, _ in found)]))
+    found, names = means(finished(cells)), data_sets(cells)
     columns = [column for column in COLUMNS if any(key[1] == column for key in found)] or list(COLUMNS)
     parts = [_table(score, i, names, columns, found) for i, score in enumerate(SCORES)]
     return (

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench clean
+.PHONY: demo test reproduce-quick reproduce bench clean
 
 demo: $(VENV)/.base
 	$(BIN)/python demo.py
@@ -13,6 +13,14 @@ test: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2
+
+# The long test: every experiment of the paper end to end, on few and small cases.
+reproduce-quick: $(VENV)/.dev
+	$(BIN)/snekhorn reproduce all --quick
+
+# The paper, reproduced; hours. It goes on where it was interrupted.
+reproduce: $(VENV)/.bench
+	$(BIN)/snekhorn reproduce all --out docs/results
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
@@ -32,4 +40,4 @@ $(VENV)/.bench: $(VENV)/.dev
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo reproduction-quick reproduction-quick.md .pytest_cache .mypy_cache .ruff_cache

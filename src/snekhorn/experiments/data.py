@@ -46,12 +46,15 @@ def points(name: str, settings: Settings) -> tuple[NDArray[np.float64], NDArray[
 
 
 def prepared(X: NDArray[np.float64], how: str) -> NDArray[np.float64]:
-    """Counts as they are, centred and divided by one number (as the authors' code has it), unit rows, logarithms."""
-    if how == "standardised":
+    """Rows of counts as they are ("raw" or nothing said), or in one of these ways."""
+    if how == "standardised":  # by one mean and one deviation, as the authors' code has it
         return (X - X.mean()) / X.std()
     if how == "unit rows":
         return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(float).tiny)
-    return np.log1p(np.maximum(X, 0.0)) if how == "log" else X
+    if how == "shares":
+        return X / np.maximum(np.abs(X).sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    logs = np.log1p(np.maximum(X, 0.0))
+    return logs if how == "log" else logs - logs.mean(axis=1, keepdims=True) if how == "centred log-ratios" else X
 
 
 def raw_points(name: str, settings: Settings) -> tuple[NDArray[np.float64], NDArray[Any]]:

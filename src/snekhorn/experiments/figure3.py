@@ -18,6 +18,7 @@ from .markdown import table
 VARIANCES = np.array([1.0, 3.0, 2.0])  # of the clusters, in units of sigma^2
 SIGMAS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0)
 SAMPLES = 10
+NEAR = 0.01  # of an ARI: a point or two
 
 
 def plan(settings: Settings) -> Plan:
@@ -57,8 +58,8 @@ def report(cells: Cells) -> str:
     first, second = (found[kind] for kind in KINDS)
     sigmas = sorted(set(first) & set(second))
     rows = [[f"{s:g}", first[s], second[s], f"{second[s] - first[s]:+.3f}"] for s in sigmas]
-    above = all(second[s] >= first[s] - 0.01 for s in sigmas)
-    verdict = "as in the paper: never below" if sigmas and above else "differs: below somewhere"
+    above = all(second[s] >= first[s] - NEAR for s in sigmas)
+    verdict = f"as in the paper: above, or within {NEAR:g}" if above else "differs: below somewhere"
     return (
         "The paper: the curve of the symmetric entropic affinity stays above that of the doubly stochastic one. Mean "
         f"ARI over samples of the data; verdict: **{verdict if sigmas else 'not available'}**.\n\n"

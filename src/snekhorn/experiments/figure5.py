@@ -6,20 +6,27 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from .. import SNEkhorn, SymmetricSNE
 from ..affinities import EntropicAffinity, SymmetricEntropicAffinity
+from ..colors import categorical
 from ..datasets import make_heteroscedastic_multinomial
 from ..metrics import silhouette
-from ..plots import sheet
+from ..plots import scatter
+from ..plots.canvas import set_titles
+from .drawing import panels
 from .experiment import Cells, Experiment, Plan, Settings
 from .layouts import fitted, paper_model
 from .markdown import table
 
 PERPLEXITY = 30.0
 NOTHING = 0.01  # of a row's mass
+LEAST_BLOCK = 1e-4  # mass that is drawn white
+BLOCKS = 40  # parts of rows and columns that the matrix is drawn in
 AFFINITIES = {
     "symmetrised entropic": EntropicAffinity(PERPLEXITY, symmetrize=True),
     "symmetric entropic": SymmetricEntropicAffinity(PERPLEXITY),
@@ -60,6 +67,7 @@ def mass(name: str, settings: Settings) -> dict[str, Any]:
     return {
         "to_p2": given[:, (y == 1) & (batch == 0)].sum(axis=1).mean(),
         "to_p2_low_noise": given[:, batch == 1].sum(axis=1).mean(),
+        "blocks": P.reshape(BLOCKS, len(P) // BLOCKS, BLOCKS, -1).sum(axis=3).mean(axis=1),
     }
 
 
@@ -81,11 +89,26 @@ def layout(name: str, settings: Settings) -> dict[str, Any]:
 
 
 def draw(cells: Cells) -> Figure | None:
-    layouts = {name: np.asarray(cells[name]["layout"]) for name in (*METHODS, *PAPER_METHODS) if name in cells}
+    matrices, layouts = (
+        [name for name in kinds if name in cells] for kinds in (AFFINITIES, (*METHODS, *PAPER_METHODS))
+    )
     if not layouts:
         return None
-    said = {name: f"p1 / p2 {cells[name]['between']:.2f}, batches {cells[name]['batches']:.2f}" for name in layouts}
-    return sheet(layouts, batches(len(next(iter(layouts.values())))), subtitles=said, legend="outside")
+    figure, axes = panels(len(matrices) + len(layouts), width=3.6, height=3.3)
+    for ax, name in zip(axes, matrices, strict=False):
+        blocks = np.maximum(np.asarray(cells[name]["blocks"]), LEAST_BLOCK)
+        ax.imshow(blocks, norm=LogNorm(LEAST_BLOCK, 1.0), cmap="Blues")
+        ax.set(xticks=[], yticks=[])
+        set_titles(ax, name, "mass between groups of points")
+    for ax, name in zip(axes[len(matrices) :], layouts, strict=True):
+        cell = cells[name]
+        said = f"p1 / p2 {cell['between']:.2f}, batches {cell['batches']:.2f}"
+        Z = np.asarray(cell["layout"])
+        scatter(Z, batches(len(Z)), ax=ax, title=name, subtitle=said, legend="none")
+    colours = dict(zip(dict.fromkeys(batches(4)), categorical(3), strict=True))
+    dots = [Line2D([], [], marker="o", linestyle="", color=colour, label=name) for name, colour in colours.items()]
+    figure.legend(handles=dots, loc="outside lower center", ncols=3, frameon=False)
+    return figure
 
 
 def report(cells: Cells) -> str:

@@ -76,6 +76,8 @@ def _run(run: Session, experiment: Experiment, folder: Path, settings: Settings)
     with tqdm(unit="cell", disable=not run.shows_progress, leave=False) as bar:
 
         def progress(key: str, done: int, total: int) -> None:
+            if bar.total is None:
+                bar.initial = done  # cells kept from an earlier run say nothing of the time that one takes
             bar.total, bar.n = total, done
             bar.set_description_str(key)
 

@@ -80,11 +80,11 @@ class Experiment:
         """Compute what is not there yet; every cell is kept as soon as it is finished."""
         store, plan = self.store(folder, quick=settings.quick), self.plan(settings)
         store.n_planned = len(plan)
-        for done, (key, compute) in enumerate(plan.items()):
+        left = [key for key in plan if key not in store]
+        for i, key in enumerate(left):
             if progress is not None:
-                progress(key, done, len(plan))
-            if key not in store:
-                store.put(key, _computed(compute))
+                progress(key, len(plan) - len(left) + i, len(plan))
+            store.put(key, _computed(plan[key]))
         if progress is not None:
             progress("", len(plan), len(plan))
         return store

@@ -14,7 +14,7 @@ from ..plots import row_perplexities, scatter
 from .data import points
 from .drawing import panels
 from .experiment import Cells, Experiment, Plan, Settings, finished
-from .layouts import OUR_COLUMNS, PAPER_COLUMNS, fitted, paper_layout, scores
+from .layouts import SHOWN, shown_layout
 from .markdown import table
 
 PERPLEXITY = 30
@@ -22,13 +22,12 @@ AFFINITIES = {
     "symmetrised entropic": EntropicAffinity(PERPLEXITY, symmetrize=True),
     "symmetric entropic": SymmetricEntropicAffinity(PERPLEXITY),
 }
-COLUMNS = ("t-SNE, paper's protocol", "t-SNEkhorn, paper's protocol", "t-SNE", "t-SNEkhorn")
 
 
 def plan(settings: Settings) -> Plan:
     name = "digits" if settings.quick else "coil20"
     rows: Plan = {kind: partial(rows_of, kind, name, settings) for kind in AFFINITIES}
-    return rows | {column: partial(layout, column, name, settings) for column in COLUMNS}
+    return rows | {column: partial(layout, column, name, settings) for column in SHOWN}
 
 
 def rows_of(kind: str, name: str, settings: Settings) -> dict[str, Any]:
@@ -36,24 +35,18 @@ def rows_of(kind: str, name: str, settings: Settings) -> dict[str, Any]:
 
 
 def layout(column: str, name: str, settings: Settings) -> dict[str, Any]:
-    """The layout at perplexity 30 and its scores; of the paper's protocol, the first seed is shown."""
     X, y = points(name, settings)
-    if column in PAPER_COLUMNS:
-        found = [paper_layout(column, X, PERPLEXITY, seed) for seed in settings.seeds]
-    else:
-        method, self_loops = OUR_COLUMNS[column]
-        found = [fitted(method(perplexity=PERPLEXITY, self_loops=self_loops), X).embedding_]
-    return {"scores": [scores(X, y, Z) for Z in found], "layout": found[0], "classes": y}
+    return shown_layout(column, X, y, PERPLEXITY)
 
 
 def draw(cells: Cells) -> Figure | None:
-    shown = [column for column in COLUMNS if column in cells]
+    shown = [column for column in SHOWN if column in cells]
     if not shown or not set(AFFINITIES) <= set(cells):
         return None
     figure, axes = panels(len(shown) + 1, columns=3)
     for ax, column in zip(axes, shown, strict=False):
         cell = cells[column]
-        said = f"silhouette {cell['scores'][0]['silhouette']:.2f}"
+        said = f"silhouette {cell['silhouette']:.2f}"
         classes = [str(code) for code in cell["classes"]]
         scatter(np.asarray(cell["layout"]), classes, ax=ax, title=column, subtitle=said, legend="none")
     rows = {kind: cells[kind]["perplexities"] for kind in AFFINITIES}
@@ -67,19 +60,15 @@ def report(cells: Cells) -> str:
     for kind in AFFINITIES:
         rows = cells[kind]["perplexities"] if kind in cells else None
         spreads.append([kind, f"{min(rows):.2f} to {max(rows):.2f}" if rows else None])
-    rows = [[column, *_means(cells.get(column))] for column in COLUMNS]
+    shown = ("silhouette", "trustworthiness")
+    rows = [[column, *(cells[column][s] if column in cells else None for s in shown)] for column in SHOWN]
     return (
         f"Row perplexities at perplexity {PERPLEXITY} (the paper: those of the symmetrised affinity vary, those of "
         "the symmetric entropic one are equal):\n\n"
         + table(["affinity", "row perplexities"], spreads)
-        + "\n\nScores of the layouts, mean over seeds (the paper's figure shows t-SNEkhorn above t-SNE in silhouette):"
+        + "\n\nScores of the layouts (the paper's figure shows t-SNEkhorn above t-SNE in silhouette):"
         "\n\n" + table(["method", "silhouette", "trustworthiness"], rows)
     )
-
-
-def _means(cell: Any) -> list[float | None]:
-    names = ("silhouette", "trustworthiness")
-    return [float(np.mean([row[name] for row in cell["scores"]])) if cell else None for name in names]
 
 
 EXPERIMENT = Experiment("figure1", "Figure 1: COIL-20 layouts and row perplexities", plan, draw, report)

@@ -12,33 +12,27 @@ from ..plots import scatter
 from .data import points
 from .drawing import panels
 from .experiment import Cells, Experiment, Plan, Settings, finished
-from .layouts import OUR_COLUMNS, PAPER_COLUMNS, fitted, paper_layout, scores
+from .layouts import SHOWN, shown_layout
 from .markdown import table
 
 PERPLEXITY = 50
-COLUMNS = ("t-SNE, paper's protocol", "t-SNEkhorn, paper's protocol", "t-SNE", "t-SNEkhorn")
 ROWS = ("raw", "unit rows")
 
 
 def plan(settings: Settings) -> Plan:
     name = "digits" if settings.quick else "snareseq"
-    return {f"{column}, {rows}": partial(layout, column, rows, name, settings) for rows in ROWS for column in COLUMNS}
+    return {f"{column}, {rows}": partial(layout, column, rows, name, settings) for rows in ROWS for column in SHOWN}
 
 
 def layout(column: str, rows: str, name: str, settings: Settings) -> dict[str, Any]:
     X, y = points(f"{name}, {rows}", settings)
-    if column in PAPER_COLUMNS:
-        Z = paper_layout(column, X, PERPLEXITY, 0)
-    else:
-        method, self_loops = OUR_COLUMNS[column]
-        Z = fitted(method(perplexity=PERPLEXITY, self_loops=self_loops), X).embedding_
-    return {**scores(X, y, Z), "layout": Z, "classes": y}
+    return shown_layout(column, X, y, PERPLEXITY)
 
 
 def draw(cells: Cells) -> Figure | None:
     if not cells:
         return None
-    figure, axes = panels(len(cells), columns=len(COLUMNS))
+    figure, axes = panels(len(cells), columns=len(SHOWN))
     for ax, (name, cell) in zip(axes, cells.items(), strict=True):
         classes = [str(code) for code in cell["classes"]]
         said = f"silhouette {cell['silhouette']:.2f}"
@@ -48,7 +42,7 @@ def draw(cells: Cells) -> Figure | None:
 
 def report(cells: Cells) -> str:
     cells = finished(cells)
-    keys = [f"{column}, {rows}" for rows in ROWS for column in COLUMNS]
+    keys = [f"{column}, {rows}" for rows in ROWS for column in SHOWN]
     found = [
         [key, *(cells[key][s] if key in cells else None for s in ("silhouette", "trustworthiness"))] for key in keys
     ]

@@ -31,6 +31,7 @@ OUR_COLUMNS: dict[str, tuple[type, bool]] = {
     "t-SNEkhorn with self-loops": (TSNEkhorn, True),
     "t-SNE": (TSNE, False),
 }
+SHOWN = ("t-SNE, paper's protocol", "t-SNEkhorn, paper's protocol", "t-SNE", "t-SNEkhorn")  # in figures
 
 
 def fitted(model: Any, X: Any) -> Any:
@@ -63,6 +64,16 @@ def our_layouts(column: str, X: Array, perplexities: list[int]) -> Iterator[tupl
         if model.report_.reason == Stop.INTERRUPTED.value:
             raise KeyboardInterrupt
         yield int(model.perplexity), model.embedding_
+
+
+def shown_layout(column: str, X: Array, y: Any, perplexity: float) -> dict[str, Any]:
+    """One layout, by the paper's protocol with the first seed or by our defaults, and its scores."""
+    if column in PAPER_COLUMNS:
+        Z = paper_layout(column, X, perplexity, 0)
+    else:
+        method, self_loops = OUR_COLUMNS[column]
+        Z = fitted(method(perplexity=perplexity, self_loops=self_loops), X).embedding_
+    return {**scores(X, y, Z), "layout": Z, "classes": y}
 
 
 def scores(X: Array, y: Any, Z: Array) -> dict[str, float]:

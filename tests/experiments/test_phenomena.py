@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+from snekhorn.affinities import SymmetricEntropicAffinity
+from snekhorn.datasets import make_three_gaussians
 from snekhorn.experiments import Settings, figure2, figure3, figure4, figure5, table1
+from snekhorn.experiments.authors import ascended
 from snekhorn.experiments.paper import PROPERTIES
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -72,3 +75,11 @@ def test_figure_5_the_layouts_show_it():
     assert abs(ours["batches"]) < 0.05
     assert ours["between"] > 0.7
     assert ours["between"] > max(paper["between"], misled["between"]) + 0.2
+
+
+def test_the_authors_ascent_comes_near_the_same_affinity_with_small_steps():
+    X = make_three_gaussians(10)[0] / 8.0
+    expected = SymmetricEntropicAffinity(5.0).fit_transform(X)
+    far, near = (np.abs(ascended(X, 5.0, n, rate) - expected).max() for n, rate in ((20, 0.1), (10_000, 0.003)))
+    assert near < 0.05
+    assert far > 0.2

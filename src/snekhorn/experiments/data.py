@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..datasets import CUMIDA, SETS, load
+from ..datasets import SETS, load
 from ..reduction import fit_reduction
 from .experiment import Settings
 
@@ -22,8 +22,7 @@ FEW_POINTS = {  # sets of fewer than 300, whose grid ends earlier
     **{"colorectal_44076": 194, "leukemia_28497": 281, "breast_70947": 289},
 }
 IMAGES = ("coil20", "olivetti", "umist", "cifar")
-GENOMICS = (*CUMIDA, "scgem", "snareseq")
-STAND_INS = ("gordon", "su", "khan", "all", "cifar_resnet56")  # for what is not to be had
+MICROARRAYS = ("khan", "su", "all", "gordon")  # which stand in for those of CuMiDa where they are not to be had
 QUICK_SETS = ("digits", "scgem", "liver_14520")  # one that is always there, one that may be, one that rarely is
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..datasets import CUMIDA
-from .data import FEW_POINTS, LARGE_POINTS, chosen, grid, points, title
+from .data import FEW_POINTS, LARGE_POINTS, MICROARRAYS, chosen, grid, points, title
 from .experiment import SEPARATOR, Cells, Experiment, NotAvailable, Plan, Settings, data_sets, finished
 from .layouts import OUR_COLUMNS, PAPER_COLUMNS, PEERS, our_layouts, paper_layout, peer_layout, scores
 from .markdown import ABSENT, difference, hundredths, table, verdict
@@ -17,7 +17,7 @@ from .paper import EMBEDDINGS
 
 # From the quickest: an interrupted run has whole rows.
 SETS = (
-    *("scgem", "khan", "su", "all", "gordon", *CUMIDA),
+    *("scgem", *MICROARRAYS, *CUMIDA),
     *("olivetti", "umist", "snareseq", "snareseq, unit rows", "coil20", "cifar", "cifar_resnet56"),
 )
 LARGE = ("cifar", "cifar_resnet56")

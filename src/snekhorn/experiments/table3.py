@@ -25,6 +25,7 @@ LARGE_GRID = [10, 30, 100, 300]
 SCORES = ("silhouette", "trustworthiness")
 COLUMNS = (*OUR_COLUMNS, *PAPER_COLUMNS, *PEERS)
 OURS = "t-SNEkhorn"
+NEAR = {"silhouette": 1.0, "trustworthiness": 0.2}  # hundredths that count as the same; the second varies less
 
 
 def plan(settings: Settings) -> Plan:
@@ -82,9 +83,8 @@ def draw(cells: Cells) -> Figure | None:
 
 
 def report(cells: Cells) -> str:
-    found, names = means(finished(cells)), data_sets(cells)
-    columns = [column for column in COLUMNS if any(key[1] == column for key in found)] or list(COLUMNS)
-    parts = [_table(score, i, names, columns, found) for i, score in enumerate(SCORES)]
+    found = means(finished(cells))
+    parts = [f"**{score}**\n\n{_table(score, cells, found)}" for score in SCORES]
     return (
         "Best mean over seeds among the perplexities computed, x 100, the perplexity in brackets. Ours is t-SNEkhorn "
         "at its defaults (one run: its start is not random); the paper's own figures are in the last columns, and "
@@ -92,19 +92,33 @@ def report(cells: Cells) -> str:
     )
 
 
-def _table(score: str, at: int, names: list[str], columns: list[str], found: Any) -> str:
-    rows = []
-    for name in names:
-        best = [_best(found.get((name, column, score))) for column in columns]
-        theirs = EMBEDDINGS.get(name.split(", ")[0], (None, None))[at]
-        top = max((value for value, _ in filter(None, best)), default=None)
-        shown = [ABSENT if b is None else _bold(f"{hundredths(b[0])} ({b[1]})", bold=b[0] == top) for b in best]
-        ours = None if (mine := _best(found.get((name, OURS, score)))) is None else 100.0 * mine[0]
-        paper = None if theirs is None else theirs[2]
-        said = "" if theirs is None else " / ".join(map(str, theirs))
-        rows.append([title(name), *shown, said, difference(ours, paper), verdict(ours, paper) or "not in the paper"])
+def _table(score: str, cells: Cells, found: Any) -> str:
+    columns = [column for column in COLUMNS if any(key[1] == column for key in found)] or list(COLUMNS)
     head = ["data", *columns, "the paper's UMAP / t-SNE / t-SNEkhorn", "difference", "verdict"]
-    return f"**{score}**\n\n{table(head, rows)}"
+    return table(head, [_row(name, score, columns, cells, found) for name in data_sets(cells)])
+
+
+def _row(name: str, score: str, columns: list[str], cells: Cells, found: Any) -> list[Any]:
+    best = {column: _best(found.get((name, column, score))) for column in columns}
+    top = max((value for value, _ in filter(None, best.values())), default=None)
+    shown = [_entry(b, top) if b else _absence(cells, name, column) for column, b in best.items()]
+    theirs = EMBEDDINGS.get(name.split(", ")[0], (None, None))[SCORES.index(score)]
+    ours = None if (mine := _best(found.get((name, OURS, score)))) is None else 100.0 * mine[0]
+    paper = None if theirs is None else theirs[2]
+    said = "" if theirs is None else " / ".join(map(str, theirs))
+    judged = verdict(ours, paper, near=NEAR[score]) or "not in the paper"
+    return [title(name), *shown, said, difference(ours, paper), judged]
+
+
+def _entry(best: tuple[float, int], top: float | None) -> str:
+    text = f"{hundredths(best[0])} ({best[1]})"
+    return f"**{text}**" if best[0] == top else text
+
+
+def _absence(cells: Cells, name: str, column: str) -> str:
+    """Whether a cell could not be computed, or has not been yet."""
+    start = SEPARATOR.join((name, column))
+    return ABSENT if any(key == start or key.startswith(start + SEPARATOR) for key in cells) else "not run yet"
 
 
 def _best(values: dict[int, float] | None) -> tuple[float, int] | None:
@@ -112,10 +126,6 @@ def _best(values: dict[int, float] | None) -> tuple[float, int] | None:
         return None
     at = max(values, key=lambda xi: values[xi])
     return values[at], at
-
-
-def _bold(text: str, *, bold: bool) -> str:
-    return f"**{text}**" if bold else text
 
 
 EXPERIMENT = Experiment("table3", "Table 3: scores of the layouts", plan, draw, report)

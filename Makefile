@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test docs bench clean
+.PHONY: demo test docs reproduce-quick reproduce bench clean
 
 demo: $(VENV)/.base
 	$(BIN)/python demo.py
@@ -17,6 +17,14 @@ test: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --quiet
 	@echo "open site/index.html"
+
+# The long test: every experiment of the paper end to end, on few and small cases.
+reproduce-quick: $(VENV)/.dev
+	$(BIN)/snekhorn reproduce all --quick
+
+# The paper, reproduced; hours. It goes on where it was interrupted.
+reproduce: $(VENV)/.bench
+	$(BIN)/snekhorn reproduce all --out docs/results
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
@@ -36,4 +44,4 @@ $(VENV)/.bench: $(VENV)/.dev
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo site .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo site reproduction-quick reproduction-quick.md .pytest_cache .mypy_cache .ruff_cache

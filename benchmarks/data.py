@@ -1,31 +1,35 @@
-"""The data sets that the benchmarks measure on, from the folder that SNEKHORN_DATA names."""
+"""The data sets that the benchmarks measure on, from the folder that SNEKHORN_DATA names or their homes."""
 
-import os
 from pathlib import Path
 
 import numpy as np
 from sklearn.decomposition import PCA
 
+from snekhorn import datasets
+from snekhorn.datasets.loading import data_folder
+
 NAMES = {
     "COIL-20": "coil20",
     "Olivetti": "olivetti",
     "UMIST": "umist",
-    "SNAREseq": "snareseq_chromatin",
-    "scGEM": "scgem_expression",
-    "CIFAR": "cifar10_resnet56_test10k",
-    "lung (gordon)": "microarray_gordon",
-    "tumours (su)": "microarray_su",
-    "blue cell (khan)": "microarray_khan",
-    "leukaemia (ALL)": "microarray_ALL_chiaretti",
-    "MNIST": "mnist70k",
+    "SNAREseq": "snareseq",
+    "scGEM": "scgem",
+    "CIFAR": "cifar_resnet56",
+    "lung (gordon)": "gordon",
+    "tumours (su)": "su",
+    "blue cell (khan)": "khan",
+    "leukaemia (ALL)": "all",
+    "MNIST": "mnist",
 }
 N_COMPONENTS = 50  # as in the paper, where there are more features
 
 
 def folder() -> Path | None:
     """The data folder, or None where SNEKHORN_DATA names none."""
-    path = os.environ.get("SNEKHORN_DATA", "")
-    return Path(path) if path and Path(path).is_dir() else None
+    try:
+        return data_folder()
+    except datasets.MissingData:
+        return None
 
 
 def load(name: str, n: int | None = None, *, unit_rows: bool = False, dtype: type = np.float64) -> np.ndarray:
@@ -37,11 +41,11 @@ def load_labelled(
     name: str, n: int | None = None, *, unit_rows: bool = False, dtype: type = np.float64
 ) -> tuple[np.ndarray, np.ndarray]:
     """The same, and the classes."""
-    root = folder()
-    if root is None:
-        raise SystemExit("Set SNEKHORN_DATA to the folder that holds the data sets (coil20.npz, ...).")
-    with np.load(root / f"{NAMES[name]}.npz") as file:
-        X, y = file["X"][:n].astype(dtype), file["y"][:n]
+    try:
+        found = datasets.load(NAMES[name])
+    except datasets.MissingData as error:
+        raise SystemExit(str(error)) from error
+    X, y = found.X[:n].astype(dtype), found.y[:n]
     if unit_rows:
         X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(dtype).tiny)
     if X.shape[1] > N_COMPONENTS:

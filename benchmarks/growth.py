@@ -8,11 +8,11 @@ import numpy as np
 from scipy import ndimage
 from sklearn.decomposition import PCA
 
-from snekhorn import TSNEkhorn
+from snekhorn import TSNEkhorn, datasets
 from snekhorn.affinities import SymmetricEntropicAffinity
 from snekhorn.estimators.parts import make_objective
 
-from .data import N_COMPONENTS, NAMES, folder
+from .data import N_COMPONENTS, NAMES
 from .measure import N_THREADS, figure, fresh, markdown, peak_gigabytes, say
 
 SIZES = (10_000, 70_000, 250_000, 1_000_000)
@@ -33,8 +33,7 @@ def run(quick: bool = False) -> dict:  # noqa: FBT001, FBT002
 
 def augmented(n: int) -> np.ndarray:
     """The first n of MNIST and its copies, each rotated by a few degrees and shifted by a pixel or two."""
-    with np.load(folder() / f"{NAMES['MNIST']}.npz") as file:
-        images = file["X"].reshape(-1, SIDE, SIDE)
+    images = datasets.load(NAMES["MNIST"]).X.reshape(-1, SIDE, SIDE)
     reduce = PCA(N_COMPONENTS, svd_solver="covariance_eigh").fit(
         images[:20_000].reshape(-1, SIDE**2).astype(np.float32)
     )

@@ -36,11 +36,14 @@ ALLOWED = {
     "colors": set(),
     "plots": {"colors", "validation"},
     "page": {"colors", "validation"},
+    "datasets": {"validation"},
+    "experiments": {"affinities", "colors", "datasets", "embedding", "io", "metrics", "plots", "reduction", "sweep"}
+    | {"SNEkhorn", "SymmetricSNE", "TSNE", "TSNEkhorn", "__version__"},
     "cli": BELOW
     | {"__init__", "affinities", "embedding", "estimators", "io", "memory", "metrics", "pairs", "page", "persistence"}
-    | {"plots", "reduction", "sweep", "TSNEkhorn", "__version__"},
+    | {"plots", "reduction", "sweep", "TSNEkhorn", "__version__", "datasets", "experiments"},
     "__main__": {"cli"},
-    "__init__": {"affinities", "estimators", "metrics", "persistence", "plots"},
+    "__init__": {"affinities", "datasets", "estimators", "metrics", "persistence", "plots"},
 }
 
 FILES = sorted(ROOT.rglob("*.py"))

@@ -4,7 +4,8 @@ Reading order, from X to Z: `pairs` turns X into costs (`costs`), dense or on th
 `affinities` turns costs into P with the loops of `optim` and the compiled sums of `kernels`; `embedding` turns any P
 into a layout Z; `estimators` put the two together, `reference` and `persistence` keep what later calls need.
 Beside that line, `metrics` says how faithful a layout is to its data, `plots` draws it and `page` shows it in a
-browser, in the colours of `colors`; `io` reads and writes files, and `cli` is the program.
+browser, in the colours of `colors`; `io` reads and writes files, and `cli` is the program. `datasets` has the data of
+the paper, `experiments` its figures and tables.
 """
 
 from importlib import import_module
@@ -12,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_SUBMODULES = ("affinities", "metrics", "plots")
+_SUBMODULES = ("affinities", "datasets", "metrics", "plots")
 _NAMES = {
     **dict.fromkeys(("SNE", "SNEkhorn", "SymmetricSNE", "TSNE", "TSNEkhorn"), "estimators"),
     "load": "persistence",
 }
 
 if TYPE_CHECKING:
-    from . import affinities, metrics, plots
+    from . import affinities, datasets, metrics, plots
     from .estimators import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn
     from .persistence import load
 
@@ -31,6 +32,7 @@ __all__ = [
     "TSNEkhorn",
     "__version__",
     "affinities",
+    "datasets",
     "load",
     "metrics",
     "plots",

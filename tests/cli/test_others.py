@@ -16,7 +16,7 @@ from snekhorn.reduction import fit_reduction
 from .conftest import N
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
-COMMANDS = ("embed", "transform", "affinity", "evaluate", "plot", "view", "doctor")
+COMMANDS = ("embed", "transform", "affinity", "evaluate", "plot", "view", "reproduce", "doctor")
 
 
 @pytest.fixture

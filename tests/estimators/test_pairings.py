@@ -83,3 +83,14 @@ def test_new_points_may_be_sparse_where_the_old_were_dense():
     np.testing.assert_array_equal(model.transform(sparse.csr_matrix(X[:5])), model.embedding_[:5])
     model = _fit(TSNEkhorn(max_iter=60), sparse.csr_matrix(X))
     np.testing.assert_array_equal(model.transform(X[:5]), model.embedding_[:5])
+
+
+@pytest.mark.parametrize("n_hubs", [1, 5, 20])
+def test_hubs_do_not_fly_apart_under_the_gaussian_kernel(n_hubs):
+    n = 200
+    P = np.full((n, n), 1e-4)
+    P[:, :n_hubs] += 1.0 / n_hubs
+    start = 1e-2 * np.random.default_rng(0).normal(size=(n, 2))
+    model = _fit(SymmetricSNE(affinity="precomputed", init=start, max_iter=600), (P + P.T) / 2.0)
+    assert model.report_.converged
+    assert np.ptp(model.embedding_) < 300.0

@@ -1,4 +1,4 @@
-"""The affinities of the paper, one file each.
+"""The affinities of the paper, one file each, and a multi-scale one.
 
 Read `base.py` for what they share, `entropic.py` for the affinity of t-SNE, and `symmetric_entropic.py`
 with `dual.py` for the paper's.
@@ -8,6 +8,7 @@ from .base import row_entropies, row_perplexities
 from .doubly_stochastic import DoublyStochasticAffinity
 from .entropic import EntropicAffinity
 from .gaussian import GaussianAffinity
+from .multiscale import MultiscaleSymmetricEntropicAffinity
 from .self_tuning import SelfTuningAffinity
 from .symmetric_entropic import SymmetricEntropicAffinity
 
@@ -15,6 +16,7 @@ __all__ = [
     "DoublyStochasticAffinity",
     "EntropicAffinity",
     "GaussianAffinity",
+    "MultiscaleSymmetricEntropicAffinity",
     "SelfTuningAffinity",
     "SymmetricEntropicAffinity",
     "row_entropies",

@@ -19,6 +19,7 @@ from ..pairs import build_cost
 from ..validation import check_choice, check_jobs, check_perplexity, clamp_perplexity
 
 Matrix: TypeAlias = Any  # a dense array or a CSR matrix
+USUAL_PERPLEXITY = 30.0  # of affinities that have none, to count neighbours by
 
 
 class Affinity(BaseEstimator, ABC):
@@ -77,12 +78,11 @@ class Affinity(BaseEstimator, ABC):
         n_threads = count_threads(check_jobs(self.n_jobs))
         check_choice(self.self_loops, "self_loops", (True, False))
         self._check_parameters()
-        perplexity = getattr(self, "perplexity", 30.0)
         cost = build_cost(
             X,
             metric=self.metric,
             n_neighbors=self.n_neighbors,
-            perplexity=30.0 if perplexity is None else perplexity,
+            perplexity=self._asked_perplexity(),
             n_threads=n_threads,
         )
         self.n_features_in_ = np.shape(X[0])[1] if isinstance(X, tuple) else np.shape(X)[1]
@@ -101,6 +101,11 @@ class Affinity(BaseEstimator, ABC):
     def _check_parameters(self) -> None:
         """Raise for values that no data can make right, before any work."""
 
+    def _asked_perplexity(self) -> float:
+        """The largest perplexity that a neighbour graph has to carry."""
+        perplexity = getattr(self, "perplexity", None)
+        return USUAL_PERPLEXITY if perplexity is None else perplexity
+
     @abstractmethod
     def _compute(self, cost: DenseCost | GraphCost) -> tuple[Matrix, SolveReport]:
         """The affinity of the costs and its report."""
@@ -110,7 +115,7 @@ class Affinity(BaseEstimator, ABC):
             warn(f"{type(self).__name__} did not converge: {self.report_}.", ConvergenceWarning)
         if (rows := self.report_.unreachable_rows).size:
             warn(
-                f"{rows.size} rows (first {rows[0]}) cannot reach perplexity {self.get_params()['perplexity']:g} on "
+                f"{rows.size} rows (first {rows[0]}) cannot reach perplexity {self._asked_perplexity():g} on "
                 "this neighbour graph and have the largest one it is sure to carry; "
                 "raise n_neighbors or lower perplexity."
             )

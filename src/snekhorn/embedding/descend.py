@@ -110,6 +110,8 @@ class _Run:
 
     def step(self, phase: Phase) -> None:
         gradient = self.objective.gradient(self.Z, phase.exaggeration)
+        if (pull := self.objective.pull_of_hubs()) is not None:
+            gradient /= pull
         self.descent.step(self.Z, gradient, self.damping * phase.rate, phase.momentum)
         self.report.n_iter += 1
 

@@ -32,6 +32,7 @@ WIDEST = 1e9  # a layout with coordinates beyond this has flown apart
 NEGLIGIBLE = 1e-6  # share of a row's mass that its smallest entries may have to be left out of the sums
 MANY = 0.05  # share of the entries that must be negligible for leaving them out to pay
 ENTRIES_AT_ONCE = 2**22
+HUB = 2.0  # mass of a point, relative to the usual one, from which on the usual step may be too long
 
 
 class Objective:
@@ -66,9 +67,10 @@ class Objective:
         self.n_threads = n_threads
         scale = P.shape[0] / P.sum(dtype=float)
         self.negative_entropy = _negative_entropy(P.data, scale)
-        self.rows = np.asarray(P.sum(axis=1, dtype=float)).ravel() * scale
+        self.rows = self.mass = _row_sums(P) * scale
         if not symmetric:
             P = ((P + P.T) / 2).tocsr()
+            self.mass = _row_sums(P) * scale
         P = _without_negligible(P, scale)
         self._indptr = P.indptr.astype(np.int64)
         self._indices = P.indices.astype(np.int32, copy=False).view(np.uint32)
@@ -77,6 +79,16 @@ class Objective:
     @property
     def n_points(self) -> int:
         return self.rows.size
+
+    def pull_of_hubs(self) -> Array | None:
+        """By how much more than a usual point each is pulled, where that bounds the step of a descent.
+
+        The Gaussian kernel pulls in proportion to distance and mass: without a smaller step of their own, points of
+        many times the usual mass, hubs of a P that is not doubly stochastic, overshoot further every time.
+        """
+        if self.kernel is Kernel.STUDENT:
+            return None
+        return np.maximum(self.mass, 1.0)[:, None] if self.mass.max() > HUB else None
 
     def gradient(self, Z: Array, exaggeration: float = 1.0) -> Array:
         """n times the gradient (n, d) of the loss, the attraction multiplied by `exaggeration`."""
@@ -102,13 +114,17 @@ class Objective:
         old = (self._indptr, self._indices, self._data)
         run_rows(permute_rows, order.size, self._data.size, self.n_threads, order, places, *old, indptr, *arrays)
         self._indptr, (self._indices, self._data) = indptr, arrays
-        self.rows = self.rows[order]
+        self.rows, self.mass = self.rows[order], self.mass[order]
         self.normalization.permute(order)
 
     def _over_pairs(self, kernel: Any, Z: Array, out: Array) -> None:
         arrays = (self._indptr, self._indices, self._data, np.ascontiguousarray(Z, dtype=self._data.dtype))
         student = self.kernel is Kernel.STUDENT
         run_rows(kernel, self.n_points, self._data.size, self.n_threads, *arrays, student, out)
+
+
+def _row_sums(P: sparse.csr_matrix) -> Array:
+    return np.asarray(P.sum(axis=1, dtype=float)).ravel()
 
 
 def _negative_entropy(data: Array, scale: float) -> float:

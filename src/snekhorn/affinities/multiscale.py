@@ -1,0 +1,138 @@
+"""Multi-scale symmetric entropic affinity: several perplexities at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..costs import DenseCost, GraphCost
+from ..optim.report import SolveReport
+from ..pairs import NEIGHBORS_PER_PERPLEXITY
+from ..validation import check_choice, check_perplexity, check_positive
+from .base import Affinity, Matrix
+from .symmetric_entropic import SymmetricEntropicAffinity
+
+SMALLEST_SCALE = 8.0  # of "auto"; the next is twice as large, and so on
+LARGEST_ON_GRAPH = 100.0  # that "auto" asks neighbours for
+
+
+class MultiscaleSymmetricEntropicAffinity(Affinity):
+    r"""Mean of the symmetric entropic affinities of several perplexities.
+
+    .. math:: P = \frac{1}{L} \sum_{h=1}^{L} P^{se}_{\xi_h}, \qquad
+              P^{se}_{\xi} = \arg\min \{ \langle P, C \rangle : P = P^\top, P \mathbf{1} = \mathbf{1},
+              H(P_{i:}) \ge \log \xi + 1 \}.
+
+    Symmetric doubly stochastic matrices are a convex set: P is one of them. And the divergence that a layout
+    minimises is linear in P but for a term without the layout, :math:`\mathrm{KL}(P | Q) = \frac{1}{L} \sum_h
+    \mathrm{KL}(P^{se}_{\xi_h} | Q) + \text{const}`, so matching the mean matches all scales together. Entropy is
+    concave: every row has a perplexity between the geometric mean of the :math:`\xi_h` and L times it, the same
+    bounds for all rows, though not the same value.
+
+    Parameters
+    ----------
+    perplexities : sequence of float or "auto", default="auto"
+        The scales. "auto" doubles from 8 up to half of the points or, on a neighbour graph, up to a third of the
+        neighbours of a point.
+    tol : float, default=1e-8
+        Largest gap allowed at every scale, of a row's sum from 1 and of its entropy from the target.
+    metric, n_neighbors, self_loops, n_jobs, verbose
+        See :class:`snekhorn.affinities.base.Affinity`; n_neighbors="auto" takes three times the largest perplexity,
+        300 where the scales are "auto" too.
+
+    Attributes
+    ----------
+    affinity_, report_
+        See :class:`snekhorn.affinities.base.Affinity`; the report is that of all scales together: the largest gaps,
+        the sums of iterations and passes.
+    perplexities_ : list of float
+        The scales, from the smallest.
+    reports_ : list of SolveReport
+        Of each scale.
+
+    References
+    ----------
+    Lee, Peluffo-Ordóñez and Verleysen, Multi-scale similarities in stochastic neighbour embedding: Reducing
+    dimensionality while preserving both local and global structure, Neurocomputing 2015.
+    """
+
+    def __init__(
+        self,
+        perplexities: Sequence[float] | str = "auto",
+        *,
+        tol: float = 1e-8,
+        metric: str = "sqeuclidean",
+        n_neighbors: int | str | None = None,
+        self_loops: bool = True,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.perplexities = perplexities
+        self.tol = tol
+        self.metric = metric
+        self.n_neighbors = n_neighbors
+        self.self_loops = self_loops
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        check_positive(self.tol, "tol")
+        if isinstance(self.perplexities, str):
+            check_choice(self.perplexities, "perplexities", ("auto",))
+        elif len(self.perplexities) == 0:
+            raise ValueError("perplexities is empty; pass at least one, or 'auto'.")
+        else:
+            for perplexity in self.perplexities:
+                check_perplexity(perplexity)
+
+    def _asked_perplexity(self) -> float:
+        return LARGEST_ON_GRAPH if isinstance(self.perplexities, str) else float(max(self.perplexities))
+
+    def _compute(self, cost: DenseCost | GraphCost) -> tuple[Matrix, SolveReport]:
+        self.perplexities_ = self._scales(cost)
+        # From the smallest scale, each starts from the solution of the one before.
+        scale = SymmetricEntropicAffinity(
+            tol=self.tol, warm_start=True, self_loops=self.self_loops, verbose=self.verbose
+        )
+        total: Any = None
+        self.reports_ = []
+        for perplexity in self.perplexities_:
+            P, scale.report_ = scale.set_params(perplexity=perplexity)._compute(cost)
+            self.reports_.append(scale.report_)
+            if total is None:
+                total = P
+            else:
+                total += P
+        total /= len(self.perplexities_)
+        return total, _together(self.reports_)
+
+    def _scales(self, cost: DenseCost | GraphCost) -> list[float]:
+        if not isinstance(self.perplexities, str):
+            return sorted({float(perplexity) for perplexity in self.perplexities})
+        largest = cost.n_points / 2.0
+        if isinstance(cost, GraphCost):
+            largest = min(largest, float(np.median(cost.degrees)) / NEIGHBORS_PER_PERPLEXITY)
+        smallest = min(SMALLEST_SCALE, largest)
+        n_scales = int(np.floor(np.log2(largest / smallest))) + 1
+        return [smallest * 2.0**scale for scale in range(n_scales)]
+
+
+def _together(reports: list[SolveReport]) -> SolveReport:
+    """One report of all scales: the worst of them, and the work of all."""
+    unsolved = [report for report in reports if not report.converged]
+    return SolveReport(
+        converged=not unsolved,
+        n_iter=sum(report.n_iter for report in reports),
+        n_passes=sum(report.n_passes for report in reports),
+        marginal_gap=max(report.marginal_gap for report in reports),
+        entropy_gap=max(report.entropy_gap for report in reports),
+        reason=(unsolved or reports)[0].reason,
+        floor_rows=_union([report.floor_rows for report in reports]),
+        unreachable_rows=_union([report.unreachable_rows for report in reports]),
+    )
+
+
+def _union(rows: list[Any]) -> Any:
+    return np.unique(np.concatenate(rows))

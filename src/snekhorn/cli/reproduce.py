@@ -1,0 +1,100 @@
+"""snekhorn reproduce: the paper's figures and tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import options
+from .session import Session, session
+
+if TYPE_CHECKING:
+    from ..experiments import Experiment, Settings
+
+FULL, QUICK = Path("reproduction"), Path("reproduction-quick")
+
+
+def reproduce(
+    name: Annotated[str, typer.Argument(help="Figure or table, such as figure2 or table3, or all.")],
+    *,
+    quick: Annotated[bool, typer.Option("--quick", help="Few and small cases: a few minutes for all.")] = False,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Folder of data sets.  (default: what SNEKHORN_DATA names)")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help=f"Folder of the results.  (default: {FULL}; with --quick {QUICK})"),
+    ] = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Run an experiment of the paper, draw its picture and write the results page beside the folder.
+
+    Finished cells are kept: interrupt it, and start it again to go on.
+
+    snekhorn reproduce figure2
+    """
+    with session(as_json=as_json, quiet=quiet) as run:
+        from ..datasets.loading import data_folder
+        from ..experiments import Settings
+        from ..experiments.page import write_page
+
+        experiments = _experiments(name)
+        data_folder(data)  # a folder that is not there is an error now, not a table of empty cells later
+        settings, folder = Settings(quick, data), out or (QUICK if quick else FULL)
+        folder.mkdir(parents=True, exist_ok=True)
+        page = folder.with_suffix(".md")
+        facts: dict[str, Any] = {}
+        try:
+            for experiment in experiments:
+                with run.stage(experiment.name, experiment.title):
+                    facts[experiment.name] = _run(run, experiment, folder, settings)
+                write_page(folder, page)
+        except KeyboardInterrupt:
+            run.interrupted = True
+            run.note("interrupted; finished cells are kept: start again to go on.")
+        run.result({"experiments": facts, "folder": str(folder), "page": str(page)}, _text(facts, page))
+
+
+def _experiments(name: str) -> list[Experiment]:
+    from ..experiments import EXPERIMENTS
+    from ..io import InputError
+
+    if name == "all":
+        return list(EXPERIMENTS.values())
+    if name not in EXPERIMENTS:
+        raise InputError(f"no experiment is called {name!r}; there are {', '.join(EXPERIMENTS)}, and all.")
+    return [EXPERIMENTS[name]]
+
+
+def _run(run: Session, experiment: Experiment, folder: Path, settings: Settings) -> dict[str, Any]:
+    """All cells of an experiment, with a bar and the time left, and its picture."""
+    from tqdm import tqdm
+
+    with tqdm(unit="cell", disable=not run.shows_progress, leave=False) as bar:
+
+        def progress(key: str, done: int, total: int) -> None:
+            if bar.total is None:
+                bar.initial = done  # cells kept from an earlier run say nothing of the time that one takes
+            bar.total, bar.n = total, done
+            bar.set_description_str(key)
+
+        store = experiment.run(folder, settings, progress)
+    pictures = experiment.picture(folder, store.cells)
+    absent = sum("not_available" in cell for cell in store.cells.values())
+    return {
+        "cells": len(store.cells),
+        "not_available": absent,
+        "results": str(store.path),
+        "pictures": [str(path) for path in pictures],
+    }
+
+
+def _text(facts: dict[str, Any], page: Path) -> str:
+    lines = []
+    for name, found in facts.items():
+        absent = f", {found['not_available']} of them not available" if found["not_available"] else ""
+        lines.append(f"{name}: {found['cells']} cells{absent}; {found['results']}")
+    return "\n".join([*lines, f"page: {page}"])

@@ -1,0 +1,111 @@
+"""Files in the formats of their authors -> X, codes of the classes, names of the classes."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import DamagedData
+
+SNARESEQ_TYPES = ["H1", "GM", "BJ", "K562"]
+SCGEM_TYPES = ["BJ", "d8", "d16T+", "d24T+", "iPS"]
+COIL_NAME = re.compile(r"obj(\d+)__(\d+)\.png")
+
+
+def read_npz(path: Path) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
+    """X, y and, where it is there, label_names."""
+    with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
+        X, y = file["X"], file["y"]
+        labels = file["label_names"].astype(str).tolist() if "label_names" in file.files else None
+    codes = np.asarray(y)
+    return X, codes, labels or [str(code) for code in np.unique(codes)]
+
+
+def read_snareseq(points: Path, labels: Path) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
+    """Topic counts separated by tabs; a number from 1 a line."""
+    return np.loadtxt(points, delimiter="\t", ndmin=2), _from_one(labels), SNARESEQ_TYPES
+
+
+def read_scgem(points: Path, labels: Path) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
+    """Expression separated by commas; a number from 1 a line."""
+    return np.loadtxt(points, delimiter=",", ndmin=2), _from_one(labels), SCGEM_TYPES
+
+
+def read_coil20(folder: Path) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
+    """A folder of obj1__0.png to obj20__71.png: object, then view."""
+    from matplotlib.image import imread
+
+    found = [(match, path) for path in folder.iterdir() if (match := COIL_NAME.fullmatch(path.name))]
+    if not found:
+        raise DamagedData(f"{folder} holds no image called obj1__0.png or alike.")
+    found.sort(key=lambda pair: tuple(map(int, pair[0].groups())))
+    images = [np.asarray(imread(path)) for _, path in found]
+    X = np.stack([np.round(255.0 * (image if image.ndim == 2 else image[..., 0])).ravel() for image in images])
+    objects = np.array([int(match[1]) for match, _ in found])
+    kinds, codes = np.unique(objects, return_inverse=True)
+    return X.astype(np.uint8), codes, [f"obj{kind}" for kind in kinds]
+
+
+def read_umist(path: Path) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
+    """`facedat`, a cell a person: images of 112 x 92 one behind the other."""
+    from scipy.io import loadmat
+
+    people = loadmat(path)["facedat"].ravel()
+    X = np.concatenate([np.moveaxis(faces, 2, 0).reshape(faces.shape[2], -1) for faces in people])
+    codes = np.repeat(np.arange(len(people)), [faces.shape[2] for faces in people])
+    return X, codes, [f"p{person + 1}" for person in range(len(people))]
+
+
+def read_cumida(path: Path) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
+    """A table with a header: `samples`, `type`, then a column a gene."""
+    from pyarrow import csv
+
+    table = csv.read_csv(path, read_options=csv.ReadOptions(block_size=2**26))
+    genes = [name for name in table.column_names if name not in ("samples", "type")]
+    if "type" not in table.column_names or not genes:
+        raise DamagedData(f"{path} has no column 'type' with genes beside it, as a table of CuMiDa has.")
+    kinds, codes = np.unique(np.asarray(table.column("type").to_pylist(), dtype=str), return_inverse=True)
+    X = np.stack([table.column(name).to_numpy().astype(float) for name in genes], axis=1)
+    return X, codes, kinds.tolist()
+
+
+def read_mnist(*paths: Path) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
+    """Images and labels of the training set, then of the test set."""
+    images, labels, more_images, more_labels = (_read_idx(path) for path in paths)
+    X = np.concatenate([images.reshape(len(images), -1), more_images.reshape(len(more_images), -1)])
+    return X, np.concatenate([labels, more_labels]), [str(digit) for digit in range(10)]
+
+
+def fetch_olivetti() -> tuple[NDArray[Any], NDArray[Any], list[str]]:
+    """By scikit-learn, which knows the checksum."""
+    from sklearn.datasets import fetch_olivetti_faces
+
+    faces = fetch_olivetti_faces()
+    return faces.data, faces.target, [f"s{person + 1}" for person in range(40)]
+
+
+def fetch_digits() -> tuple[NDArray[Any], NDArray[Any], list[str]]:
+    """They come with scikit-learn."""
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return X, y, [str(digit) for digit in range(10)]
+
+
+def _from_one(path: Path) -> NDArray[np.int64]:
+    return np.loadtxt(path, ndmin=1).astype(np.int64) - 1
+
+
+def _read_idx(path: Path) -> NDArray[np.uint8]:
+    """The IDX format: two zeros, a type (8 for bytes), the number of axes, their lengths, the bytes."""
+    data = gzip.decompress(path.read_bytes())
+    if data[:3] != b"\x00\x00\x08":
+        raise DamagedData(f"{path} is not a file of bytes in the IDX format.")
+    n_axes = data[3]
+    shape = np.frombuffer(data, ">u4", n_axes, offset=4)
+    return np.frombuffer(data, np.uint8, offset=4 + 4 * n_axes).reshape(shape)

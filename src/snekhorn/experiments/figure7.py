@@ -1,0 +1,55 @@
+"""Figure 7: SNAREseq by t-SNE and t-SNEkhorn, on the raw counts and on rows of unit norm."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ..plots import scatter
+from .data import points
+from .drawing import panels
+from .experiment import Cells, Experiment, Plan, Settings, finished
+from .layouts import SHOWN, shown_layout
+from .markdown import table
+
+PERPLEXITY = 50
+ROWS = ("raw", "unit rows")
+
+
+def plan(settings: Settings) -> Plan:
+    name = "digits" if settings.quick else "snareseq"
+    return {f"{column}, {rows}": partial(layout, column, rows, name, settings) for rows in ROWS for column in SHOWN}
+
+
+def layout(column: str, rows: str, name: str, settings: Settings) -> dict[str, Any]:
+    X, y = points(f"{name}, {rows}", settings)
+    return shown_layout(column, X, y, PERPLEXITY)
+
+
+def draw(cells: Cells) -> Figure | None:
+    if not cells:
+        return None
+    figure, axes = panels(len(cells), columns=len(SHOWN))
+    for ax, (name, cell) in zip(axes, cells.items(), strict=True):
+        classes = [str(code) for code in cell["classes"]]
+        said = f"silhouette {cell['silhouette']:.2f}"
+        scatter(np.asarray(cell["layout"]), classes, ax=ax, title=name, subtitle=said, legend="none")
+    return figure
+
+
+def report(cells: Cells) -> str:
+    cells = finished(cells)
+    keys = [f"{column}, {rows}" for rows in ROWS for column in SHOWN]
+    found = [
+        [key, *(cells[key][s] if key in cells else None for s in ("silhouette", "trustworthiness"))] for key in keys
+    ]
+    return (
+        f"Perplexity {PERPLEXITY}. The paper shows the classes better separated by t-SNEkhorn than by t-SNE.\n\n"
+        + table(["layout", "silhouette", "trustworthiness"], found)
+    )
+
+
+EXPERIMENT = Experiment("figure7", "Figure 7: SNAREseq layouts", plan, draw, report)

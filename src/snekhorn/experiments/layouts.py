@@ -1,0 +1,117 @@
+"""Layouts by every protocol: the paper's, ours, and the peers' own defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import TSNE, TSNEkhorn
+from ..embedding.report import Stop
+from ..metrics import silhouette, trustworthiness
+from ..sweep import sweep
+from .experiment import NotAvailable
+
+Array = NDArray[np.float64]
+
+# The paper: Adam, stopped where the loss changes by less than 1e-5 of itself. It does not give the step; this is the
+# one of its code for Figure 1.
+PAPER: dict[str, Any] = {"optimizer": "adam", "tol": 1e-5, "learning_rate": 0.5, "max_iter": 3000}
+
+PAPER_COLUMNS: dict[str, tuple[type, bool]] = {  # method, self-loops in P
+    "t-SNE, paper's protocol": (TSNE, True),
+    "t-SNEkhorn, paper's protocol": (TSNEkhorn, True),
+    "t-SNEkhorn without self-loops, paper's protocol": (TSNEkhorn, False),
+}
+OUR_COLUMNS: dict[str, tuple[type, bool]] = {
+    "t-SNEkhorn": (TSNEkhorn, False),
+    "t-SNEkhorn with self-loops": (TSNEkhorn, True),
+    "t-SNE": (TSNE, False),
+}
+SHOWN = ("t-SNE, paper's protocol", "t-SNEkhorn, paper's protocol", "t-SNE", "t-SNEkhorn")  # in figures
+
+
+def fitted(model: Any, X: Any) -> Any:
+    """The model, fitted; a layout that was interrupted is no result."""
+    model.fit(X)
+    if model.report_.reason == Stop.INTERRUPTED.value:
+        raise KeyboardInterrupt
+    return model
+
+
+def shared_start(n: int, seed: int) -> Array:
+    """Independent N(0, 1) coordinates, the same for all methods."""
+    return np.random.default_rng(seed).normal(size=(n, 2))
+
+
+def paper_model(method: type, perplexity: float, n: int, seed: int, *, self_loops: bool) -> Any:
+    """A method as the paper runs it."""
+    return method(perplexity=perplexity, init=shared_start(n, seed), self_loops=self_loops, **PAPER)
+
+
+def paper_layout(column: str, X: Array, perplexity: float, seed: int) -> Array:
+    method, self_loops = PAPER_COLUMNS[column]
+    return fitted(paper_model(method, perplexity, len(X), seed, self_loops=self_loops), X).embedding_
+
+
+def our_layouts(column: str, X: Array, perplexities: list[int]) -> Iterator[tuple[int, Array]]:
+    """At our defaults, over all perplexities: affinities start warm, and no seed is needed."""
+    method, self_loops = OUR_COLUMNS[column]
+    for model in sweep(method(self_loops=self_loops), X, perplexities):
+        if model.report_.reason == Stop.INTERRUPTED.value:
+            raise KeyboardInterrupt
+        yield int(model.perplexity), model.embedding_
+
+
+def shown_layout(column: str, X: Array, y: Any, perplexity: float) -> dict[str, Any]:
+    """One layout, by the paper's protocol with the first seed or by our defaults, and its scores."""
+    if column in PAPER_COLUMNS:
+        Z = paper_layout(column, X, perplexity, 0)
+    else:
+        method, self_loops = OUR_COLUMNS[column]
+        Z = fitted(method(perplexity=perplexity, self_loops=self_loops), X).embedding_
+    return {**scores(X, y, Z), "layout": Z, "classes": y}
+
+
+def scores(X: Array, y: Any, Z: Array) -> dict[str, float]:
+    """Those of the paper."""
+    return {"silhouette": silhouette(Z, y), "trustworthiness": trustworthiness(X, Z)}
+
+
+def _opentsne(X: Array, perplexity: int, seed: int) -> Array:
+    from openTSNE import TSNE as OpenTSNE
+
+    return np.asarray(OpenTSNE(perplexity=perplexity, random_state=seed, n_jobs=-1).fit(X))
+
+
+def _umap(X: Array, perplexity: int, seed: int) -> Array:
+    from umap import UMAP
+
+    return np.asarray(UMAP(n_neighbors=perplexity, random_state=seed).fit_transform(X))
+
+
+def _sklearn(X: Array, perplexity: int, seed: int) -> Array:
+    from sklearn.manifold import TSNE as ScikitTSNE
+
+    return np.asarray(ScikitTSNE(perplexity=perplexity, random_state=seed).fit_transform(X))
+
+
+PEERS: dict[str, tuple[str, Callable[[Array, int, int], Array]]] = {
+    "openTSNE": ("openTSNE", _opentsne),
+    "umap-learn": ("umap", _umap),
+    "scikit-learn": ("sklearn", _sklearn),
+}
+
+
+def peer_layout(column: str, X: Array, perplexity: int, seed: int) -> Array:
+    """By another package, with its own defaults."""
+    module, run = PEERS[column]
+    if find_spec(module) is None:
+        raise NotAvailable(f"{column} is not installed")
+    try:
+        return run(X, perplexity, seed)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise NotAvailable(f"{column} failed: {error}") from error

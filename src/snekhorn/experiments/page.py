@@ -1,0 +1,50 @@
+"""The results page: from the cells of a folder to Markdown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..io.write import replacing
+from .experiment import Experiment, finished
+from .registry import EXPERIMENTS
+from .store import read
+
+INTRODUCTION = """# The paper, reproduced
+
+Every figure and table of *SNEkhorn: Dimension Reduction with Symmetric Entropic Affinities* (NeurIPS 2023), run with
+this library by `snekhorn reproduce all`, which writes this page; do not edit it by hand. Every number comes from the
+JSON files beside the pictures, but those of the paper, which say so. Data sets that are not at hand are "not
+available", never a number; other sets stand in for them."""
+
+
+def write_page(folder: Path, page: Path) -> None:
+    """Sections of all experiments that have results in the folder."""
+    parts = [INTRODUCTION]
+    for experiment in EXPERIMENTS.values():
+        path = folder / f"{experiment.source or experiment.name}.json"
+        if path.exists():
+            parts.append(_section(experiment, read(path), folder, page))
+    with replacing(page) as file:
+        file.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _section(experiment: Experiment, record: dict[str, Any], folder: Path, page: Path) -> str:
+    cells = record["cells"]
+    done = finished(cells)
+    parts = [f"## {experiment.title}", _state(record, len(done))]
+    picture = folder / f"{experiment.name}.png"
+    if picture.exists():
+        parts.append(f"![{experiment.title}]({picture.relative_to(page.parent).as_posix()})")
+    parts.append(experiment.report(cells))
+    absent = sorted({cell["not_available"] for cell in cells.values() if "not_available" in cell})
+    if absent and not experiment.source:
+        parts.append("Not available:\n\n" + "\n".join(f"- {reason}" for reason in absent))
+    return "\n\n".join(parts)
+
+
+def _state(record: dict[str, Any], n_done: int) -> str:
+    seconds = sum(cell.get("seconds") or 0.0 for cell in record["cells"].values())
+    versions = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
+    quick = " **A quick run on few, small cases: not figures to quote.**" if record["quick"] else ""
+    return f"*{record['date']}: {n_done} of {record['planned']} cells, {seconds:.0f} s; {versions}.*{quick}"

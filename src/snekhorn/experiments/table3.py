@@ -1,0 +1,131 @@
+"""Table 3: silhouette and trustworthiness of layouts, by the paper's protocol, by ours and by other packages."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ..datasets import CUMIDA
+from .data import FEW_POINTS, LARGE_POINTS, MICROARRAYS, chosen, grid, points, title
+from .experiment import SEPARATOR, Cells, Experiment, NotAvailable, Plan, Settings, data_sets, finished
+from .layouts import OUR_COLUMNS, PAPER_COLUMNS, PEERS, our_layouts, paper_layout, peer_layout, scores
+from .markdown import ABSENT, difference, hundredths, table, verdict
+from .paper import EMBEDDINGS
+
+# From the quickest: an interrupted run has whole rows.
+SETS = (
+    *("scgem", *MICROARRAYS, *CUMIDA),
+    *("olivetti", "umist", "snareseq", "snareseq, unit rows", "coil20", "cifar", "cifar_resnet56"),
+)
+LARGE = ("cifar", "cifar_resnet56")
+LARGE_GRID = [10, 30, 100, 300]
+SCORES = ("silhouette", "trustworthiness")
+COLUMNS = (*OUR_COLUMNS, *PAPER_COLUMNS, *PEERS)
+OURS = "t-SNEkhorn"
+NEAR = {"silhouette": 1.0, "trustworthiness": 0.2}  # hundredths that count as the same; the second varies less
+
+
+def plan(settings: Settings) -> Plan:
+    names = chosen(SETS, settings)
+    cells: Plan = {}
+    for part in ([name for name in names if name not in LARGE], [name for name in names if name in LARGE]):
+        for name in part:  # ours first: they take minutes, the others hours
+            for column in OUR_COLUMNS:
+                cells[SEPARATOR.join((name, column))] = partial(swept, name, column, settings)
+        for name in part:
+            for column in (*PAPER_COLUMNS, *PEERS):
+                for xi in _grid(name, settings):
+                    cells[SEPARATOR.join((name, column, str(xi)))] = partial(seeded, name, column, xi, settings)
+    return cells
+
+
+def _grid(name: str, settings: Settings) -> list[int]:
+    if settings.quick:
+        return grid(LARGE_POINTS, quick=True)
+    return LARGE_GRID if name in LARGE else grid(FEW_POINTS.get(name, LARGE_POINTS))
+
+
+def swept(name: str, column: str, settings: Settings) -> dict[str, Any]:
+    """Scores of our method over all perplexities; it has no random start."""
+    X, y = points(name, settings)
+    perplexities = [xi for xi in _grid(name, settings) if xi < len(X)]
+    rows = [{"perplexity": xi, **scores(X, y, Z)} for xi, Z in our_layouts(column, X, perplexities)]
+    return {"data": name, "column": column, "rows": rows}
+
+
+def seeded(name: str, column: str, perplexity: int, settings: Settings) -> dict[str, Any]:
+    """Scores of the others at one perplexity, for every seed."""
+    X, y = points(name, settings)
+    if perplexity >= len(X):
+        raise NotAvailable(f"{title(name)} has {len(X)} points only.")
+    run = paper_layout if column in PAPER_COLUMNS else peer_layout
+    seeds = range(1) if name in LARGE else settings.seeds
+    found = [scores(X, y, run(column, X, perplexity, seed)) for seed in seeds]
+    return {"data": name, "column": column, "rows": [{"perplexity": perplexity, **row} for row in found]}
+
+
+def means(cells: Cells) -> dict[tuple[str, str, str], dict[int, float]]:
+    """Mean over seeds by perplexity, of every data set, column and score."""
+    values: dict[tuple[str, str, str], dict[int, list[float]]] = {}
+    for cell in cells.values():
+        for row in cell["rows"]:
+            for score in SCORES:
+                key = (cell["data"], cell["column"], score)
+                values.setdefault(key, {}).setdefault(row["perplexity"], []).append(row[score])
+    return {key: {xi: float(np.mean(found)) for xi, found in rows.items()} for key, rows in values.items()}
+
+
+def draw(cells: Cells) -> Figure | None:
+    return None
+
+
+def report(cells: Cells) -> str:
+    found = means(finished(cells))
+    parts = [f"**{score}**\n\n{_table(score, cells, found)}" for score in SCORES]
+    return (
+        "Best mean over seeds among the perplexities computed, x 100, the perplexity in brackets. Ours is t-SNEkhorn "
+        "at its defaults (one run: its start is not random); the paper's own figures are in the last columns, and "
+        "difference and verdict compare ours with the paper's t-SNEkhorn.\n\n" + "\n\n".join(parts)
+    )
+
+
+def _table(score: str, cells: Cells, found: Any) -> str:
+    columns = [column for column in COLUMNS if any(key[1] == column for key in found)] or list(COLUMNS)
+    head = ["data", *columns, "the paper's UMAP / t-SNE / t-SNEkhorn", "difference", "verdict"]
+    return table(head, [_row(name, score, columns, cells, found) for name in data_sets(cells)])
+
+
+def _row(name: str, score: str, columns: list[str], cells: Cells, found: Any) -> list[Any]:
+    best = {column: _best(found.get((name, column, score))) for column in columns}
+    top = max((value for value, _ in filter(None, best.values())), default=None)
+    shown = [_entry(b, top) if b else _absence(cells, name, column) for column, b in best.items()]
+    theirs = EMBEDDINGS.get(name.split(", ")[0], (None, None))[SCORES.index(score)]
+    ours = None if (mine := _best(found.get((name, OURS, score)))) is None else 100.0 * mine[0]
+    paper = None if theirs is None else theirs[2]
+    said = "" if theirs is None else " / ".join(map(str, theirs))
+    judged = verdict(ours, paper, near=NEAR[score]) or "not in the paper"
+    return [title(name), *shown, said, difference(ours, paper), judged]
+
+
+def _entry(best: tuple[float, int], top: float | None) -> str:
+    text = f"{hundredths(best[0])} ({best[1]})"
+    return f"**{text}**" if best[0] == top else text
+
+
+def _absence(cells: Cells, name: str, column: str) -> str:
+    """Whether a cell could not be computed, or has not been yet."""
+    start = SEPARATOR.join((name, column))
+    return ABSENT if any(key == start or key.startswith(start + SEPARATOR) for key in cells) else "not run yet"
+
+
+def _best(values: dict[int, float] | None) -> tuple[float, int] | None:
+    if not values:
+        return None
+    at = max(values, key=lambda xi: values[xi])
+    return values[at], at
+
+
+EXPERIMENT = Experiment("table3", "Table 3: scores of the layouts", plan, draw, report)

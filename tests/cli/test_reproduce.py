@@ -1,0 +1,60 @@
+"""snekhorn reproduce."""
+
+import json
+
+import pytest
+
+
+def test_a_table(folder, as_json, files):
+    facts = as_json("reproduce", "table1", "--quick", "--out", "found")
+    assert facts["experiments"]["table1"]["cells"] == 4
+    assert files() >= {"found", "found.md"}
+    assert json.loads((folder / "found" / "table1.json").read_text())["quick"] is True
+    assert "as in the paper" in (folder / "found.md").read_text()
+
+
+def test_finished_cells_stay(folder, snekhorn, monkeypatch):
+    snekhorn("reproduce", "table1", "--quick")
+    kept = (folder / "reproduction-quick" / "table1.json").read_text()
+    monkeypatch.setattr("snekhorn.experiments.table1.violations", lambda name: pytest.fail(f"{name} again"))
+    text = snekhorn("reproduce", "table1", "--quick").stdout
+    assert "table1: 4 cells" in text
+    assert (folder / "reproduction-quick" / "table1.json").read_text() == kept
+
+
+def test_interrupting_keeps_finished_cells(folder, snekhorn, monkeypatch):
+    from snekhorn.experiments import table1
+
+    compute, calls = table1.violations, []
+
+    def violations(name):
+        calls.append(name)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return compute(name)
+
+    monkeypatch.setattr(table1, "violations", violations)
+    result = snekhorn("reproduce", "table1", "--quick", code=130)
+    assert "start again to go on" in result.stderr
+    assert len(json.loads((folder / "reproduction-quick" / "table1.json").read_text())["cells"]) == 2
+    snekhorn("reproduce", "table1", "--quick")
+    assert len(calls) == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("figure9",), "no experiment is called 'figure9'"),
+        (("table1", "--data", "nowhere"), "nowhere does not exist"),
+    ],
+)
+def test_bad_input(folder, snekhorn, files, arguments, message):
+    before = files()
+    assert message in snekhorn("reproduce", *arguments, code=2).stderr
+    assert files() == before
+
+
+def test_a_damaged_data_file_is_an_error(folder, snekhorn):
+    (folder / "scgem_expression.npz").write_bytes(b"not a zip file")
+    result = snekhorn("reproduce", "figure6", "--quick", "--data", folder, code=2)
+    assert "scgem_expression.npz cannot be read" in result.stderr

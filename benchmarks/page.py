@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from snekhorn.page import write_page
 
-from .measure import figure, fresh, markdown, peak_gigabytes, say
+from .measure import figure, fresh, markdown, say
 
 N_CLASSES = 20
 N_HOVERS = 15
@@ -52,12 +52,11 @@ def measure(n: int) -> dict:
     from playwright.sync_api import sync_playwright
 
     Z, table = example(n)
-    before = peak_gigabytes()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         file = Path(folder) / "page.html"
         start = time.perf_counter()
         write_page(file, Z, table, ids="id", title="Benchmark")
-        written = {"write": time.perf_counter() - start, "write_gb": peak_gigabytes() - before}
+        written = {"write": time.perf_counter() - start}
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=SOFTWARE)
         page = browser.new_page(viewport=WINDOW)
         page.set_default_timeout(300_000)
@@ -172,14 +171,13 @@ def table(results: dict) -> str:
     caption = (
         f"Pages with a class of {N_CLASSES} values, a number and a name a point, in headless Chromium {browser}, "
         f"{WINDOW['width']} by {WINDOW['height']} pixels. There is no graphics card: the browser draws in software, on "
-        "the processor, so frames, and all that waits for one, are far slower than on a desktop. GB is what writing "
-        "adds to the process, heap the page's own memory. The first search prepares the texts."
+        "the processor, so frames, and all that waits for one, are far slower than on a desktop. Heap is the page's "
+        "own memory. The first search prepares the texts."
     )
     forms = {
         "points": ("n", ",d"),
         "file, MB": ("megabytes", ".1f"),
         "write, s": ("write", ".2f"),
-        "write, GB": ("write_gb", ".2f"),
         "first frame, s": ("first_frame", ".2f"),
         "ready, s": ("ready", ".2f"),
         "heap, GB": ("heap_gb", ".2f"),

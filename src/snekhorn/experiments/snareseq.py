@@ -15,8 +15,9 @@ from .clustering import adjusted_rand_indices
 from .data import points, prepared
 from .drawing import curves, legend, panels
 from .experiment import SEPARATOR, Cells, Experiment, Plan, Settings, finished
+from .layouts import shown_layout
 from .markdown import ABSENT, difference, table
-from .paper import CLUSTERING
+from .paper import CLUSTERING, EMBEDDINGS
 
 PREPARATIONS = ("raw", "standardised", "log", "unit rows", "shares", "centred log-ratios")
 CONVERGED = "converged"
@@ -30,7 +31,10 @@ SOLVERS: dict[str, Callable[[Any, float], Any]] = {
 }
 EVERYWHERE = (CONVERGED, "symmetrised entropic")  # the others for the preparations below
 STOPPED_EARLY = ("standardised", "unit rows")
+COLUMNS = ("t-SNEkhorn", "t-SNEkhorn, paper's protocol")
+LAYOUT_PERPLEXITIES = (50, 200)
 PERPLEXITIES = (10, 30, 50, 100, 200, 300)
+PAPER_SILHOUETTE = EMBEDDINGS["snareseq"][0][2] / 100.0
 SYMMETRISED, THEIRS = CLUSTERING["snareseq"][-2:]
 
 
@@ -42,7 +46,20 @@ def plan(settings: Settings) -> Plan:
         for solver in SOLVERS
         if solver in EVERYWHERE or how in STOPPED_EARLY
         for xi in grid
+    } | {
+        SEPARATOR.join((how, column, str(xi))): partial(laid_out, how, column, xi, name, settings)
+        for how in PREPARATIONS
+        for column in COLUMNS
+        for xi in (grid if settings.quick else LAYOUT_PERPLEXITIES)
     }
+
+
+def laid_out(how: str, column: str, perplexity: float, name: str, settings: Settings) -> dict[str, Any]:
+    """Scores of a layout of prepared rows."""
+    X, y = points(name, settings)
+    found = shown_layout(column, prepared(X, how), y, perplexity)
+    kept = {score: found[score] for score in ("silhouette", "trustworthiness")}
+    return {"how": how, "column": column, "perplexity": perplexity, **kept}
 
 
 def clustered(how: str, solver: str, perplexity: float, name: str, settings: Settings) -> dict[str, Any]:
@@ -61,6 +78,8 @@ def clustered(how: str, solver: str, perplexity: float, name: str, settings: Set
 def _means(cells: Cells) -> dict[tuple[str, str], dict[float, float]]:
     found: dict[tuple[str, str], dict[float, float]] = {}
     for cell in cells.values():
+        if "solver" not in cell:
+            continue
         found.setdefault((cell["how"], cell["solver"]), {})[cell["perplexity"]] = float(np.mean(cell["ari"]))
     return found
 
@@ -85,12 +104,26 @@ def report(cells: Cells) -> str:
     rows = []
     for (how, solver), values in found.items():
         at = max(values, key=lambda xi: values[xi])
-        gap = max(c["row_sum_gap"] for c in cells.values() if (c["how"], c["solver"]) == (how, solver))
+        gap = max(c["row_sum_gap"] for c in cells.values() if (c["how"], c.get("solver")) == (how, solver))
         rows.append([how, solver, f"{100 * values[at]:.1f}", f"{at:g}", f"{gap:.0e}"])
     if not rows:
         return ABSENT
     head = ["rows", "affinity", "best ARI x 100", "at perplexity", "worst row sum, from 1"]
-    return f"{_findings(found)}\n\n{table(head, rows)}"
+    return f"{_findings(found)}\n\n{table(head, rows)}\n\n{_layouts(cells)}"
+
+
+def _layouts(cells: Cells) -> str:
+    """Silhouettes of the layouts, by preparation."""
+    values: dict[str, dict[str, float]] = {}
+    for cell in cells.values():
+        if "column" in cell:
+            values.setdefault(cell["how"], {})[f"{cell['column']}, perplexity {cell['perplexity']:g}"] = cell[
+                "silhouette"
+            ]
+    heads = list(dict.fromkeys(head for row in values.values() for head in row))
+    rows = [[how, *(row.get(head) for head in heads)] for how, row in values.items()]
+    said = f"Silhouettes of the layouts of the same rows (the paper: {PAPER_SILHOUETTE:.3f} for t-SNEkhorn):"
+    return f"{said}\n\n{table(['rows', *heads], rows)}" if rows else ""
 
 
 def _findings(found: dict[tuple[str, str], dict[float, float]]) -> str:

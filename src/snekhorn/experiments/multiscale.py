@@ -90,8 +90,8 @@ def report(cells: Cells) -> str:
             _title(c["data"]),
             c["column"],
             average(c),
-            average(c, most=SMALL),
-            average(c, least=LARGE),
+            _part(c, 0, SMALL),
+            _part(c, LARGE, np.inf),
             c["distance_correlation"],
             c["silhouette"],
             "{:.1f} to {:.1f}".format(*c["row_perplexities"]),
@@ -108,9 +108,15 @@ def report(cells: Cells) -> str:
     )
 
 
-def average(cell: Any, *, least: float = 0.0, most: float = np.inf) -> float:
-    """Of what is kept, over neighbourhoods of some sizes; these are evenly spaced on a logarithmic scale."""
-    return float(np.mean([k for size, k in zip(cell["sizes"], cell["kept"], strict=True) if least <= size <= most]))
+def average(cell: Any) -> float:
+    """Of what is kept, over neighbourhoods of all sizes, which are evenly spaced on a logarithmic scale."""
+    return float(np.mean(cell["kept"]))
+
+
+def _part(cell: Any, least: float, most: float) -> float | None:
+    """The same over some sizes, where there are such."""
+    kept = [k for size, k in zip(cell["sizes"], cell["kept"], strict=True) if least <= size <= most]
+    return float(np.mean(kept)) if kept else None
 
 
 def _findings(cells: Cells) -> str:

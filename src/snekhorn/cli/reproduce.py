@@ -55,6 +55,7 @@ def reproduce(
         except KeyboardInterrupt:
             run.interrupted = True
             run.note("interrupted; finished cells are kept: start again to go on.")
+            write_page(folder, page)
         run.result({"experiments": facts, "folder": str(folder), "page": str(page)}, _text(facts, page))
 
 

@@ -41,6 +41,16 @@ def test_interrupting_keeps_finished_cells(folder, snekhorn, monkeypatch):
     assert len(calls) == 5
 
 
+def test_drawing_computes_nothing(folder, as_json):
+    facts = as_json("reproduce", "all", "--quick", "--draw")
+    assert all(found["cells"] == 0 for found in facts["experiments"].values())
+    as_json("reproduce", "figure2", "--quick")
+    (folder / "reproduction-quick" / "figure2.png").unlink()
+    facts = as_json("reproduce", "all", "--quick", "--draw")
+    assert facts["experiments"]["figure2"]["cells"] == 2
+    assert (folder / "reproduction-quick" / "figure2.png").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

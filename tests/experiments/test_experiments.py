@@ -1,6 +1,8 @@
 """Every experiment runs end to end, quickly, without data; what is missing says so."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from snekhorn.experiments.page import write_page
 from snekhorn.experiments.paper import CLUSTERING, EMBEDDINGS
 
 CHEAP = ("table1", "figure2", "figure3", "figure4", "figure6", "table2", "figure7", "snareseq", "multiscale")
+DOCS = Path(__file__).parents[2] / "docs"
 WITH_PICTURE = set(CHEAP) - {"table1", "table2"}
 
 
@@ -105,3 +108,10 @@ def test_json_is_plain(tmp_path):
     record = json.loads((tmp_path / "table1.json").read_text())
     assert record["quick"] is True
     assert set(record["versions"]) >= {"snekhorn", "python", "numpy"}
+
+
+@pytest.mark.skipif(not DOCS.is_dir(), reason="no documentation beside the package")
+def test_the_page_of_the_documentation_is_made_of_its_json(tmp_path):
+    shutil.copytree(DOCS / "results", tmp_path / "results")
+    write_page(tmp_path / "results", tmp_path / "results.md")
+    assert (tmp_path / "results.md").read_text() == (DOCS / "results.md").read_text()

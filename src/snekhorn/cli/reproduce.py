@@ -11,7 +11,7 @@ from . import options
 from .session import Session, session
 
 if TYPE_CHECKING:
-    from ..experiments import Experiment, Settings
+    from ..experiments import Experiment, Settings, Store
 
 FULL, QUICK = Path("reproduction"), Path("reproduction-quick")
 
@@ -27,6 +27,9 @@ def reproduce(
         Path | None,
         typer.Option("--out", "-o", help=f"Folder of the results.  (default: {FULL}; with --quick {QUICK})"),
     ] = None,
+    draw: Annotated[
+        bool, typer.Option("--draw", help="Compute nothing; draw what there is and write the page again.")
+    ] = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -50,11 +53,13 @@ def reproduce(
         try:
             for experiment in experiments:
                 with run.stage(experiment.name, experiment.title):
-                    facts[experiment.name] = _run(run, experiment, folder, settings)
+                    store = experiment.store(folder, quick=quick) if draw else _run(run, experiment, folder, settings)
+                    facts[experiment.name] = _drawn(experiment, folder, store)
                 write_page(folder, page)
         except KeyboardInterrupt:
             run.interrupted = True
             run.note("interrupted; finished cells are kept: start again to go on.")
+            write_page(folder, page)
         run.result({"experiments": facts, "folder": str(folder), "page": str(page)}, _text(facts, page))
 
 
@@ -69,8 +74,8 @@ def _experiments(name: str) -> list[Experiment]:
     return [EXPERIMENTS[name]]
 
 
-def _run(run: Session, experiment: Experiment, folder: Path, settings: Settings) -> dict[str, Any]:
-    """All cells of an experiment, with a bar and the time left, and its picture."""
+def _run(run: Session, experiment: Experiment, folder: Path, settings: Settings) -> Store:
+    """All cells of an experiment, with a bar and the time left."""
     from tqdm import tqdm
 
     with tqdm(unit="cell", disable=not run.shows_progress, leave=False) as bar:
@@ -81,12 +86,15 @@ def _run(run: Session, experiment: Experiment, folder: Path, settings: Settings)
             bar.total, bar.n = total, done
             bar.set_description_str(key)
 
-        store = experiment.run(folder, settings, progress)
+        return experiment.run(folder, settings, progress)
+
+
+def _drawn(experiment: Experiment, folder: Path, store: Store) -> dict[str, Any]:
+    """The picture, and what there is to say."""
     pictures = experiment.picture(folder, store.cells)
-    absent = sum("not_available" in cell for cell in store.cells.values())
     return {
         "cells": len(store.cells),
-        "not_available": absent,
+        "not_available": sum("not_available" in cell for cell in store.cells.values()),
         "results": str(store.path),
         "pictures": [str(path) for path in pictures],
     }

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..datasets import SETS, load
+from ..datasets import SETS, MissingData, load
+from ..datasets.loading import data_folder
 from ..reduction import fit_reduction
 from .experiment import Settings
 
@@ -40,7 +41,10 @@ def title(name: str) -> str:
 def points(name: str, settings: Settings) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Points, on 50 principal components if they have more features, and classes; names are as in `title`."""
     data, _, how = name.partition(", ")
-    X, y = _points(data, settings.data, settings.quick)
+    found = _points(data, data_folder(settings.data), settings.quick)
+    if isinstance(found, MissingData):
+        raise found
+    X, y = found
     return prepared(X, how), y
 
 
@@ -66,9 +70,13 @@ def raw_points(name: str, settings: Settings) -> tuple[NDArray[np.float64], NDAr
     return X, y
 
 
-@lru_cache(maxsize=4)
-def _points(name: str, folder: Path | None, quick: bool) -> tuple[NDArray[np.float64], NDArray[Any]]:  # noqa: FBT001
-    X, y = raw_points(name, Settings(quick, folder))
+@lru_cache(maxsize=8)
+def _points(name: str, folder: Path | None, quick: bool) -> tuple[NDArray[np.float64], NDArray[Any]] | MissingData:  # noqa: FBT001
+    """An error is kept like points are: a home that does not answer is asked once, not for every cell."""
+    try:
+        X, y = raw_points(name, Settings(quick, folder))
+    except MissingData as error:
+        return error
     if X.shape[1] > N_COMPONENTS:
         X = fit_reduction(X, N_COMPONENTS, 0).apply(X)
     return np.ascontiguousarray(X), y

@@ -32,11 +32,12 @@ def layout(column: str, rows: str, name: str, settings: Settings) -> dict[str, A
 def draw(cells: Cells) -> Figure | None:
     if not cells:
         return None
-    figure, axes = panels(len(cells), columns=len(SHOWN))
+    figure, axes = panels(len(cells), columns=len(SHOWN), width=3.4)
     for ax, (name, cell) in zip(axes, cells.items(), strict=True):
         classes = [str(code) for code in cell["classes"]]
-        said = f"silhouette {cell['silhouette']:.2f}"
-        scatter(np.asarray(cell["layout"]), classes, ax=ax, title=name, subtitle=said, legend="none")
+        column, rows = name.rsplit(", ", 1)
+        said = f"{rows}, silhouette {cell['silhouette']:.2f}"
+        scatter(np.asarray(cell["layout"]), classes, ax=ax, title=column, subtitle=said, legend="none")
     return figure
 
 

@@ -21,6 +21,7 @@ from .markdown import table
 SINGLE = (10, 30, 100, 300)
 SETS = ("hierarchy", "digits", "coil20")
 MULTI = "multi-scale"
+SMALL, LARGE = 10, 100  # neighbourhoods
 
 
 def hierarchy(seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -53,7 +54,6 @@ def measured(name: str, column: str, settings: Settings) -> dict[str, Any]:
         "column": column,
         "sizes": sizes,
         "kept": kept,
-        "auc": float(np.sum(np.array(kept) / sizes) / np.sum(1.0 / np.array(sizes))),
         "distance_correlation": distance_correlation(X, Z),
         "silhouette": silhouette(Z, y),
         "row_perplexities": [rows.min(), rows.max()],
@@ -89,20 +89,48 @@ def report(cells: Cells) -> str:
         [
             _title(c["data"]),
             c["column"],
-            c["auc"],
+            average(c),
+            _part(c, 0, SMALL),
+            _part(c, LARGE, np.inf),
             c["distance_correlation"],
             c["silhouette"],
             "{:.1f} to {:.1f}".format(*c["row_perplexities"]),
         ]
         for c in cells.values()
     ]
-    head = ["data", "affinity", "neighbourhoods kept", "correlation of distances", "silhouette", "row perplexities"]
+    kept = ["kept, all sizes", f"up to {SMALL}", f"from {LARGE}"]
+    head = ["data", "affinity", *kept, "correlation of distances", "silhouette", "row perplexities"]
     return (
         "The mean of the symmetric entropic affinities of perplexities 8, 16, 32 ... up to half of the points, which "
         "is symmetric and doubly stochastic like each of them, against single ones, all by t-SNEkhorn at its "
         "defaults. Neighbourhoods kept beyond chance, averaged over their sizes on a logarithmic scale (Lee et al. "
-        f"2015), tell of small and large scales together.\n\n{table(head, rows)}"
+        f"2015), tell of small and large scales together. {_findings(cells)}\n\n{table(head, rows)}"
     )
+
+
+def average(cell: Any) -> float:
+    """Of what is kept, over neighbourhoods of all sizes, which are evenly spaced on a logarithmic scale."""
+    return float(np.mean(cell["kept"]))
+
+
+def _part(cell: Any, least: float, most: float) -> float | None:
+    """The same over some sizes, where there are such."""
+    kept = [k for size, k in zip(cell["sizes"], cell["kept"], strict=True) if least <= size <= most]
+    return float(np.mean(kept)) if kept else None
+
+
+def _findings(cells: Cells) -> str:
+    """The multi-scale affinity against the best single one, on every data set."""
+    found = []
+    for name in dict.fromkeys(cell["data"] for cell in cells.values()):
+        values = {c["column"]: average(c) for c in cells.values() if c["data"] == name}
+        multi = values.pop(MULTI, None)
+        if multi is None or not values:
+            continue
+        best = max(values, key=lambda column: values[column])
+        what = "more than" if multi > values[best] else "less than"
+        found.append(f"on {_title(name)} it keeps {multi:.3f}, {what} the best single one ({best}, {values[best]:.3f})")
+    return f"Over all sizes: {'; '.join(found)}." if found else ""
 
 
 def _title(name: str) -> str:

@@ -88,8 +88,24 @@ def report(cells: Cells) -> str:
     return (
         "Best mean over seeds among the perplexities computed, x 100, the perplexity in brackets. Ours is t-SNEkhorn "
         "at its defaults (one run: its start is not random); the paper's own figures are in the last columns, and "
-        "difference and verdict compare ours with the paper's t-SNEkhorn.\n\n" + "\n\n".join(parts)
+        "difference and verdict compare ours with the paper's t-SNEkhorn.\n\n" + "\n\n".join([*parts, _summary(found)])
     )
+
+
+def _summary(found: Any) -> str:
+    """How often ours is at least as good as the paper's, and where it is not."""
+    counts, worse = dict.fromkeys(SCORES, 0), []
+    names = [name for name in dict.fromkeys(name for name, _, _ in found) if name.split(", ")[0] in EMBEDDINGS]
+    names = [name for name in names if (name, OURS, SCORES[0]) in found]
+    for name in names:
+        for i, score in enumerate(SCORES):
+            ours, paper = _best(found[name, OURS, score]), EMBEDDINGS[name.split(", ")[0]][i][2]
+            good = ours is not None and verdict(100.0 * ours[0], paper, near=NEAR[score]) != "worse"
+            counts[score] += good
+            worse += [] if good else [f"{title(name)} ({score})"]
+    said = " and ".join(f"{counts[score]} in {score}" for score in SCORES)
+    below = f" Below: {', '.join(worse)}; [why, by experiment](#snareseq-what-makes-the-difference)." if worse else ""
+    return f"Of {len(names)} rows with a figure in the paper, ours is at least as good on {said}.{below}"
 
 
 def _table(score: str, cells: Cells, found: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from sklearn.base import clone
@@ -38,7 +39,7 @@ def sweep(model: NeighborEmbedding, X: Any, perplexities: Iterable[float]) -> It
         raise ValueError("perplexities is empty; pass at least one.")
     for one in models:
         check_parameters(one)
-    pairs, metric = _shared_pairs(models[-1], X)
+    pairs, metric, recall = _shared_pairs(models[-1], X)
     affinity = default_affinity(models[0], X.shape[0]).set_params(metric=metric)
     if isinstance(affinity, SymmetricEntropicAffinity):
         affinity.set_params(warm_start=True)
@@ -46,16 +47,16 @@ def sweep(model: NeighborEmbedding, X: Any, perplexities: Iterable[float]) -> It
         P = affinity.set_params(perplexity=one.perplexity).fit_transform(pairs)
         start = pca_layout(X, one.n_components) if isinstance(one.init, str) and one.init == "pca" else one.init
         one.set_params(affinity="precomputed", init=start).fit(P)
-        one.affinity_report_ = affinity.report_
+        one.affinity_report_ = replace(affinity.report_, neighbor_recall=recall)
         yield one
 
 
-def _shared_pairs(largest: NeighborEmbedding, X: Any) -> tuple[Any, str]:
-    """What the affinities of all perplexities are computed of, and as which metric."""
+def _shared_pairs(largest: NeighborEmbedding, X: Any) -> tuple[Any, str, float | None]:
+    """What the affinities of all perplexities are computed of, as which metric, and the share of true neighbours."""
     n = X.shape[0]
     if n <= DENSE_LIMIT or largest.n_neighbors is None:
-        return X, largest.metric
+        return X, largest.metric, None
     points, metric = whitened(X, largest.metric)
     k = count_neighbors(largest.n_neighbors, n, largest.perplexity)
     found = find_neighbors(points, k or n - 1, metric, count_threads(largest.n_jobs))
-    return (found.indices, found.costs), "precomputed"
+    return (found.indices, found.costs), "precomputed", found.recall

@@ -25,6 +25,7 @@ INPUTS = {
     "fake.npy": b"a,b\n1,2\n",
     "good.csv": b"alpha,beta,kind\n1,2,u\n3,4,v\n5,7,u\n2,2,v\n",
     "alone.csv": b"a,b\n1,2\n",
+    "fake.npz": b"a,b\n1,2\n",
     "what.xyz": b"a,b\n1,2\n",
 }
 
@@ -64,6 +65,10 @@ CASES = {
         ["evaluate", "good.csv", "alone.csv", "--coordinates", "a,b"],
         "good.csv has 4 rows and alone.csv 1",
     ),
+    "affinity over its input": (["affinity", "fake.npz", "--out", "fake.npz", "--force"], "is the input"),
+    "named twice": (["embed", "good.csv", "--html", "t.html", "--plot", "t.html"], "t.html must end in .png"),
+    "laid out": (["embed", "good.csv", "--color", "alpha"], "column 'alpha' is laid out"),
+    "no such model": (["transform", "no.npz", "good.csv", "--out", "t.csv"], "no.npz does not exist"),
     "affinity kind": (["affinity", "good.csv", "--out", "P.csv"], "P.csv must end in .npz or .mtx"),
 }
 
@@ -109,7 +114,7 @@ def test_a_full_disk_loses_only_what_did_not_fit(inputs, snekhorn):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert "m.npz could not be written" in result.stderr
-    assert "u.npy written" in result.stderr
+    assert "Written: u.npy." in result.stderr
     assert (inputs / "u.npy").read_bytes() == (inputs / "t.npy").read_bytes()
     assert {path.name for path in inputs.iterdir()} == {*INPUTS, "many.npy", "t.npy", "u.npy"}
 

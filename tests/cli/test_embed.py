@@ -103,3 +103,56 @@ def test_sparse_input(folder, as_json):
     facts = as_json("embed", "t.npz", "--out", "t.csv", *FAST)
     assert facts["n_principal_components"] == 50
     assert as_json("embed", "t.npz", "--out", "u.csv", "--pca", 0, *FAST)["n_principal_components"] is None
+
+
+def test_what_fails_at_the_end_does_not_cost_the_layout(folder, snekhorn, monkeypatch, files):
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("snekhorn.metrics.evaluate", interrupted)
+    snekhorn("embed", "digits.csv", *LABELS, "--out", "t.npy", *FAST, code=130)
+    assert np.load("t.npy").shape == (N, 2)
+
+    monkeypatch.setattr("snekhorn.plots.scatter", interrupted)
+    result = snekhorn(
+        "embed", "digits.csv", *LABELS, "--out", "u.npy", "--plot", "u.png", *FAST, "--no-scores", code=130
+    )
+    assert "u.png was interrupted" in result.stderr
+    assert "Written: u.npy." in result.stderr
+    assert files() == {"digits.csv", "t.npy", "u.npy"}
+
+
+@pytest.mark.parametrize("metric", ["mahalanobis", "seuclidean"])
+def test_metrics_with_scales_of_their_own_are_scored_too(folder, as_json, metric):
+    columns = ("--columns", "p10,p20,p27,p34")
+    facts = as_json("embed", "digits.csv", *columns, *LABELS, "--metric", metric, "--out", "t.npy", *FAST)
+    assert facts["layouts"][0]["scores"]["trustworthiness"] > 0.7
+
+
+def test_dates_and_titles_with_dollars(folder, snekhorn, files):
+    import pyarrow as pa
+
+    days = np.datetime64("2024-01-01") + np.arange(N)
+    X = read_table("digits.csv", label="digit", id="name").X
+    parquet.write_table(pa.table({"day": pa.array(days), **{f"p{j}": X[:, j] for j in range(10, 20)}}), "t.parquet")
+    snekhorn("embed", "t.parquet", "--color", "day", "--title", "cost $5_$6", *FAST, "--no-scores")
+    assert {"t.tsnekhorn.png", "t.tsnekhorn.html", "t.tsnekhorn.parquet"} <= files()
+
+
+def test_names_of_outputs_keep_their_dots(folder, snekhorn, files):
+    (folder / "run.1.csv").write_bytes((folder / "digits.csv").read_bytes())
+    snekhorn("embed", "run.1.csv", *LABELS, *FAST, "--no-scores", "--quiet")
+    assert "run.1.tsnekhorn.parquet" in files()
+
+
+def test_new_cells_are_matched_by_the_names_of_genes(folder, snekhorn):
+    anndata = pytest.importorskip("anndata")
+    X = read_table("digits.csv", label="digit", id="name").X[:, 10:20].astype(np.float32)
+    genes = [f"g{j}" for j in range(10)]
+    for name, order in (("a.h5ad", range(10)), ("b.h5ad", range(9, -1, -1))):
+        cells = anndata.AnnData(X[:, list(order)])
+        cells.var_names = [genes[j] for j in order]
+        cells.write_h5ad(name)
+    snekhorn("embed", "a.h5ad", "--rep", "X", "--save-model", "m.npz", "--out", "a.npy", *FAST, "--no-scores")
+    snekhorn("transform", "m.npz", "b.h5ad", "--out", "b.npy")
+    np.testing.assert_array_equal(np.load("a.npy"), np.load("b.npy"))

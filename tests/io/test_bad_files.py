@@ -1,5 +1,7 @@
 """What is wrong with a file is said in one sentence that names it."""
 
+import gzip
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -70,6 +72,38 @@ def test_text_called_something_else(suffix, tmp_path):
     path.write_text(GOOD)
     with pytest.raises(InputError, match=r"not a readable .* file, as its suffix says"):
         read_table(path)
+
+
+@pytest.mark.parametrize(("actual", "called"), [("npy", "npz"), ("npz", "npy"), ("parquet", "arrow"), ("npy", "h5ad")])
+def test_one_format_called_another(actual, called, tmp_path):
+    path = tmp_path / f"t.{called}"
+    with open(path, "wb") as file:
+        if actual == "parquet":
+            parquet.write_table(pa.table({"a": [1.0]}), file)
+        else:
+            {"npy": np.save, "npz": np.savez}[actual](file, np.zeros((3, 2)))
+    with pytest.raises(InputError, match=r"t\.\w+ is not a readable"):
+        read_table(path)
+
+
+def test_damaged_archives(tmp_path):
+    np.savez_compressed(tmp_path / "good.npz", X=np.random.default_rng(0).normal(size=(300, 20)))
+    content = bytearray((tmp_path / "good.npz").read_bytes())
+    content[500:900] = b"?" * 400
+    (tmp_path / "t.npz").write_bytes(content)
+    with pytest.raises(InputError, match="not a readable NPZ"):
+        read_table(tmp_path / "t.npz")
+    whole = gzip.compress(b"a,b\n" + b"1,2\n" * 100_000)
+    for damaged in (whole[:-200], whole[:40] + b"?" * 50 + whole[90:], b"?" * 99):
+        (tmp_path / "t.csv.gz").write_bytes(damaged)
+        with pytest.raises(InputError, match=r"t\.csv\.gz cannot be read"):
+            read_table(tmp_path / "t.csv.gz")
+
+
+def test_latin_1_far_down(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"a,b,name\n" + b"1,2,x\n" * 400_000 + "1,2,größe\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"t\.csv cannot be read.*UTF-?8"):
+        read_table(tmp_path / "t.csv")
 
 
 def test_latin_1(tmp_path):

@@ -147,6 +147,43 @@ def test_labels_keep_what_they_say(tmp_path):
     assert table.columns == ["a", "b"]
 
 
+def test_text_that_numbers_would_not_hold_stays_text(tmp_path):
+    rows = ["1,2,12345678901234567890,1E2,1.10,0.5,1e-05", "3,4,12345678901234567891,1E3,1.1,2,3"]
+    (tmp_path / "t.csv").write_text("a,b,id,well,version,share,p\n" + "\n".join(rows) + "\n")
+    found = read_table(tmp_path / "t.csv", columns=["a", "b"]).metadata.to_pydict()
+    assert found["id"] == ["12345678901234567890", "12345678901234567891"]
+    assert found["well"] == ["1E2", "1E3"]
+    assert found["version"] == ["1.10", "1.1"]
+    assert found["share"] == [0.5, 2.0]
+    assert found["p"] == [1e-05, 3.0]
+
+
+def test_text_of_a_typed_file_stays_text(tmp_path):
+    parquet.write_table(pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0], "code": ["1", "2"]}), tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet").metadata.to_pydict() == {"code": ["1", "2"]}
+
+
+def test_columns_that_pandas_numbered(tmp_path):
+    (tmp_path / "t.csv").write_text("0,1,2\n5,6,7\n7,8,9\n")
+    table = read_table(tmp_path / "t.csv")
+    np.testing.assert_array_equal(table.X, [[5, 6, 7], [7, 8, 9]])
+    assert table.columns == ["0", "1", "2"]
+
+
+def test_blank_lines_above_the_header(tmp_path):
+    (tmp_path / "t.csv").write_text("\n\na,b\n1,2\n3,4\n")
+    table = read_table(tmp_path / "t.csv")
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 4]])
+    assert table.columns == ["a", "b"]
+
+
+def test_rows_longer_than_a_block(tmp_path):
+    p = BLOCK_BYTES // 16
+    row = ",".join(["0.12345678901234567"] * p)
+    (tmp_path / "t.csv").write_text(",".join(f"c{j}" for j in range(p)) + f"\n{row}\n{row}\n")
+    assert read_table(tmp_path / "t.csv").X.shape == (2, p)
+
+
 def test_a_number_called_label_is_used_but_said(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,label\n1,2,0\n3,4,1\n")
     table = read_table(tmp_path / "t.csv")

@@ -25,10 +25,9 @@ def test_layouts_go_out_and_come_back(suffix, keys, tmp_path):
     assert list(found.layouts) == list(keys)
     for key in keys:
         np.testing.assert_allclose(found.layouts[key], layouts[key], rtol=1e-15)
-    x = "x" if len(keys) > 1 else "x_input"  # its name is taken by the coordinate
     assert found.metadata.column("name").to_pylist() == METADATA.column("name").to_pylist()
     assert found.metadata.column("kind").to_pylist() == METADATA.column("kind").to_pylist()
-    assert found.metadata.column(x).to_pylist() == list(range(20))
+    assert found.metadata.column("input_x").to_pylist() == list(range(20))  # its name is the coordinate's
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -37,6 +36,34 @@ def test_npy_holds_the_coordinates(d, tmp_path):
     write_layouts(Layouts({"": coordinates}, METADATA.slice(0, 5)), tmp_path / "t.npy")
     np.testing.assert_array_equal(np.load(tmp_path / "t.npy"), coordinates)
     np.testing.assert_array_equal(read_layouts(tmp_path / "t.npy").only, coordinates)
+
+
+@pytest.mark.parametrize("names", [("y", "a"), ("z", "a"), ("x_input", "z_30"), ("y_30", "x")])
+@pytest.mark.parametrize("keys", [("",), ("10", "30")])
+def test_metadata_that_look_like_coordinates(names, keys, tmp_path):
+    metadata = pa.table({name: [f"{name}{i}" for i in range(20)] for name in names})
+    write_layouts(Layouts(dict.fromkeys(keys, Z), metadata), tmp_path / "t.csv")
+    found = read_layouts(tmp_path / "t.csv")
+    assert list(found.layouts) == list(keys)
+    assert all(np.array_equal(layout, Z) for layout in found.layouts.values())
+    assert [column.to_pylist() for column in found.metadata.columns] == [
+        column.to_pylist() for column in metadata.columns
+    ]
+
+
+def test_tables_of_others(tmp_path):
+    (tmp_path / "t.csv").write_text("x,y,z_score,kind\n1,2,3,u\n4,5,6,v\n")
+    found = read_layouts(tmp_path / "t.csv")
+    assert list(found.layouts) == [""]
+    assert found.only.shape == (2, 2)
+
+
+@pytest.mark.parametrize("name", ["t.NPY", "t.CSV", "t.Parquet"])
+def test_suffixes_in_capitals(name, tmp_path):
+    with replacing(tmp_path / name) as file:
+        write_layouts(Layouts({"": Z}, METADATA), file)
+    np.testing.assert_allclose(read_layouts(tmp_path / name).only, Z)
+    assert os.listdir(tmp_path) == [name]
 
 
 def test_other_coordinates(tmp_path):

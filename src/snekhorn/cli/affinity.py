@@ -11,7 +11,7 @@ import typer
 from . import options
 from .embed import read_points
 from .options import perplexities, split
-from .outputs import write_each
+from .outputs import check_files, write_each
 from .session import session
 
 Kind = Literal["symmetric-entropic", "entropic", "symmetrized-entropic", "doubly-stochastic", "gaussian", "self-tuning"]
@@ -48,10 +48,9 @@ def affinity(  # noqa: PLR0913
         from scipy import sparse
 
         from ..affinities import row_perplexities
-        from ..io import check_output
 
         perplexities([str(perplexity)])
-        check_output(out, (".npz", ".mtx"), force=force)
+        check_files([(out, (".npz", ".mtx"))], [input], force=force)
         points = read_points(
             run, input, columns=split(columns), label=label, id=id, rep=rep, pca=pca, metric=metric, seed=seed
         )

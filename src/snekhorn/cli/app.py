@@ -19,7 +19,7 @@ app = typer.Typer(
     name="snekhorn",
     help="Lay out a table of points in the plane, with t-SNEkhorn and its relatives.",
     epilog="Begin with: snekhorn embed FILE.csv. Exit codes: 0 done, 1 a fault of the program, 2 something wrong with "
-    "the input or the options (nothing was written), 130 interrupted.",
+    "the input, the options or a file to write, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -51,9 +51,10 @@ def _version(name: str) -> str | None:
 
 def _compiled() -> dict[str, Any]:
     """Where numba keeps compiled code, and how much there is."""
-    from .. import kernels
+    from ..kernels import symmetric
 
-    folder = Path(kernels.__file__).parent / "__pycache__"
+    kernel: Any = symmetric.dense_terms
+    folder = Path(kernel._cache.cache_path)  # beside the package, or where NUMBA_CACHE_DIR says
     files = list(folder.glob("*.nbc"))
     return {"folder": str(folder), "functions": len(files), "megabytes": round(_size(files) / 1e6, 1)}
 

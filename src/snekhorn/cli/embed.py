@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..estimators import NeighborEmbedding
     from ..io import Table
     from ..reduction import Reduction
+    from .report import Report
 
 MANY_COLUMNS = 50  # more are reduced to as many principal components, as in the paper
 
@@ -97,11 +98,11 @@ def embed(  # noqa: PLR0913
 
         report = Report.of(input, method, points, fitted)
         if scores and not run.interrupted:
-            with run.stage("scores", "measuring what the layout keeps"):
-                report.measure(points, metric, jobs)
+            _measure(run, report, points, metric, jobs)
         from .results import write_outputs
 
-        write_outputs(run, outputs, report, points, fitted, color=color or label, title=title or input.name)
+        color, title = color or label, title or input.name
+        write_outputs(run, outputs, report, points, fitted, asked=wanted, color=color, title=title)
         run.result(report.facts(outputs), report.text(outputs, run))
 
 
@@ -162,6 +163,18 @@ def fit(run: Session, model: NeighborEmbedding, X: Any, wanted: list[float]) -> 
     return found
 
 
+def _measure(run: Session, report: Report, points: Points, metric: str, jobs: int | None) -> None:
+    """Score the layouts; what goes wrong here must not cost them."""
+    with run.stage("scores", "measuring what the layout keeps"):
+        try:
+            report.measure(points, metric, jobs)
+        except KeyboardInterrupt:
+            run.interrupted = True
+            run.note("interrupted; the layout is kept, without scores")
+        except (ValueError, MemoryError) as error:
+            run.note(f"no scores: {error}")
+
+
 def _model(method: str, **parameters: Any) -> NeighborEmbedding:
     import snekhorn
 
@@ -177,5 +190,9 @@ def _check_dimensions(dimensions: int, outputs: Outputs) -> None:
 
 
 def _check_color(table: Table, color: str | None) -> None:
+    from ..io import InputError
+
+    if color in table.columns:
+        raise InputError(f"column {color!r} is laid out; leave it out with --columns to colour by it.")
     if color is not None:
         table.values(color)

@@ -64,4 +64,4 @@ def perplexities(values: list[str] | None) -> list[float]:
             raise InputError(f"--perplexity takes numbers, got {text!r}; 30 is a good start.") from None
         if not 1.0 < found[-1] < float("inf"):
             raise InputError(f"--perplexity must be a finite number above 1, got {text}; 30 is a good start.")
-    return list(dict.fromkeys(found))
+    return list({f"{perplexity:g}": perplexity for perplexity in found}.values())  # as the names of layouts show them

@@ -9,6 +9,7 @@ from pathlib import Path
 from ..io.errors import InputError
 from ..io.layouts import SUFFIXES as LAYOUT_SUFFIXES
 from ..io.layouts import TABLES
+from ..io.read import READERS
 from ..io.write import check_output, replacing
 from .session import Session
 
@@ -34,35 +35,46 @@ class Outputs:
     def check(self, inputs: list[Path], *, force: bool, several: bool) -> None:
         """Raise before any work where one of them cannot be written."""
         kinds = {"table": LAYOUT_SUFFIXES, "plot": PICTURES, "html": PAGES, "model": MODELS}
-        taken = {path.resolve() for path in inputs}
-        for name, path in self.paths.items():
-            check_output(path, kinds[name], force=force)
-            if path.resolve() in taken:
-                raise InputError(f"{path} is named twice, or is the input; choose another name.")
-            taken.add(path.resolve())
+        check_files([(path, kinds[name]) for name, path in self.paths.items()], inputs, force=force)
         if several and self.table is not None and self.table.suffix.lower() not in TABLES:
             raise InputError(f"{self.table} holds one layout, several were asked for; choose {', '.join(TABLES)}.")
         if several and self.model is not None:
             raise InputError("--save-model keeps one layout, several perplexities were asked for; choose one.")
 
 
+def check_files(outputs: list[tuple[Path, tuple[str, ...]]], inputs: list[Path], *, force: bool) -> None:
+    """Raise where a file cannot be written, is named twice, or is an input."""
+    taken = {path.resolve() for path in inputs}
+    for path, suffixes in outputs:
+        check_output(path, suffixes, force=force)
+        if path.resolve() in taken:
+            raise InputError(f"{path} is named twice, or is the input; choose another name.")
+        taken.add(path.resolve())
+
+
 def default_outputs(input: Path, method: str) -> Outputs:
     """Beside where the user is: a table, a picture and a page, called after the input."""
-    stem = f"{input.name.split('.')[0]}.{method}"
+    suffix = next((suffix for suffix in sorted(READERS, key=len)[::-1] if input.name.lower().endswith(suffix)), "")
+    stem = f"{input.name[: len(input.name) - len(suffix)]}.{method}"
     return Outputs(Path(f"{stem}.parquet"), Path(f"{stem}.png"), Path(f"{stem}.html"))
 
 
 def write_each(run: Session, writers: dict[Path, Callable[[Path], None]]) -> None:
     """Write every file, whole or not at all; one that fails does not cost the others."""
-    failures = []
+    failures, written = [], []
     for path, write in writers.items():
-        with run.stage("write", f"writing {path}"):
-            try:
-                with replacing(path) as file:
-                    write(file)
-            except InputError as error:
-                failures.append(str(error))
+        try:
+            with run.stage("write", f"writing {path}"), replacing(path) as file:
+                write(file)
+            written.append(str(path))
+        except InputError as error:
+            failures.append(str(error))
+        except (ValueError, MemoryError, OSError) as error:
+            failures.append(f"{path} could not be written ({str(error) or type(error).__name__}).")
+        except KeyboardInterrupt:
+            run.interrupted = True
+            failures.append(f"{path} was interrupted and is not there.")
+            break
     if failures:
-        written = [str(path) for path in writers if not any(str(path) in failure for failure in failures)]
-        others = f" {', '.join(written)} written." if written else ""
+        others = f" Written: {', '.join(written)}." if written else ""
         raise InputError(" ".join(failures) + others)

@@ -50,11 +50,13 @@ class Report:
     def measure(self, points: Points, metric: str, jobs: int | None) -> None:
         """Score every layout against the points it was made of."""
         from ..metrics import evaluate
+        from ..pairs import whitened
 
         label = points.table.label
         y = None if label is None else label_codes(points.table.values(label))
+        X, metric = whitened(points.X, metric)
         metric = "euclidean" if metric == "sqeuclidean" else metric
-        self.scores = [evaluate(points.X, Z, y, metric=metric, n_jobs=jobs) for Z in self._layouts]
+        self.scores = [evaluate(X, Z, y, metric=metric, n_jobs=jobs) for Z in self._layouts]
 
     def facts(self, outputs: Outputs) -> dict[str, Any]:
         """As JSON."""
@@ -78,6 +80,7 @@ class Report:
         if self.scores:
             lines += ["", *score_lines(self.scores, [f"{layout['perplexity']:g}" for layout in self.layouts])]
         lines += ["", *(f"{name + ':':7} {path}" for name, path in outputs.paths.items())]
+        lines += [f"note:   {warning}" for warning in run.warnings]
         total = sum(run.seconds.values())
         lines.append(f"done in {total:.1f} s" if not run.interrupted else "interrupted; what was done is kept")
         return "\n".join(lines)

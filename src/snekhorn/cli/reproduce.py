@@ -48,7 +48,8 @@ def reproduce(
         data_folder(data)  # a folder that is not there is an error now, not a table of empty cells later
         settings, folder = Settings(quick, data), out or (QUICK if quick else FULL)
         folder.mkdir(parents=True, exist_ok=True)
-        page = folder.with_suffix(".md")
+        page = folder.parent / f"{folder.name}.md"
+        _check_page(page)
         facts: dict[str, Any] = {}
         try:
             for experiment in experiments:
@@ -61,6 +62,15 @@ def reproduce(
             run.note("interrupted; finished cells are kept: start again to go on.")
             write_page(folder, page)
         run.result({"experiments": facts, "folder": str(folder), "page": str(page)}, _text(facts, page))
+
+
+def _check_page(page: Path) -> None:
+    """Raise where the page would replace a file that is none."""
+    from ..experiments.page import TITLE
+    from ..io import InputError
+
+    if page.exists() and not page.read_text(errors="replace").startswith(TITLE):
+        raise InputError(f"{page} exists and is no results page; choose another --out.")
 
 
 def _experiments(name: str) -> list[Experiment]:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from .report import Report
 
 
+SECONDS_PER_YEAR = 365.2425 * 86400.0  # dates are coloured by their year, with decimals
+
+
 def write_outputs(
     run: Session,
     outputs: Outputs,
@@ -25,11 +28,12 @@ def write_outputs(
     points: Points,
     fitted: list[NeighborEmbedding],
     *,
+    asked: list[float],
     color: str | None,
     title: str,
 ) -> None:
-    """All files that were asked for."""
-    several = len(fitted) > 1
+    """All files that were asked for; `asked` are the perplexities, of which an interrupt may have left some out."""
+    several = len(asked) > 1
     layouts = {f"{model.perplexity:g}" if several else "": model.embedding_ for model in fitted}
     found = Layouts(layouts, points.table.metadata)
     writers: dict[Path, Callable[[Path], None]] = {}
@@ -54,7 +58,7 @@ def draw(found: Layouts, file: Path, *, color: str | None, title: str, dpi: int 
     if len(found.layouts) > 1:
         named = {f"perplexity {key}": Z for key, Z in found.layouts.items()}
         figure: Any = plots.sheet(named, values, label=color or "")
-        figure.suptitle(title, x=0.01, ha="left", fontsize="xx-large")
+        figure.suptitle(title, x=0.01, ha="left", fontsize="xx-large", parse_math=False)
     else:
         figure = plots.scatter(found.only, values, title=title, label=color or "").figure
     plots.save(figure, file, format=file.suffix[1:], dpi=dpi)
@@ -80,6 +84,8 @@ def save_model(model: NeighborEmbedding, points: Points, file: Path) -> None:
     from ..persistence import save
 
     notes: dict[str, Any] = {"columns": points.table.columns}
+    if points.table.rep is not None:
+        notes["rep"] = points.table.rep
     if points.reduction is not None:
         notes |= {"mean": points.reduction.mean, "components": points.reduction.components}
     save(model, file, notes)
@@ -87,6 +93,11 @@ def save_model(model: NeighborEmbedding, points: Points, file: Path) -> None:
 
 def column(metadata: pa.Table, name: str) -> Any:
     """Values of a column, by its name in the input."""
+    import pyarrow as pa
+
     from ..io.table import column_values
 
-    return column_values(metadata, name)
+    values = column_values(metadata, name)
+    if not pa.types.is_temporal(metadata.schema.field(name).type):
+        return values
+    return values.astype("datetime64[s]").astype(float) / SECONDS_PER_YEAR + 1970.0

@@ -88,7 +88,7 @@ def session(*, as_json: bool, quiet: bool) -> Iterator[Session]:
         raise typer.Exit(INTERRUPTED) from None
     except (ValueError, MemoryError, FloatingPointError, OSError) as error:
         typer.echo(f"error: {_sentence(error)}", err=True)
-        raise typer.Exit(BAD_INPUT) from None
+        raise typer.Exit(INTERRUPTED if run.interrupted else BAD_INPUT) from None
     if run.interrupted:
         raise typer.Exit(INTERRUPTED)
 

@@ -36,15 +36,18 @@ def transform(
     """
     with session(as_json=as_json, quiet=quiet) as run:
         Outputs(out).check([model, input], force=force, several=False)
-        from ..io import Layouts, read_table, write_layouts
+        from ..io import InputError, Layouts, read_table, write_layouts
         from ..persistence import load_with_notes
 
+        if not model.exists():
+            raise InputError(f"{model} does not exist; 'snekhorn embed --save-model' writes one.")
         with run.stage("read", f"reading {model} and {input}"):
             estimator, notes = load_with_notes(model)
             estimator.n_jobs = jobs
-            wanted = notes.get("columns")
-            named = wanted is not None and not _is_array(input)
-            table = read_table(input, columns=wanted if named else None, label=label, id=id, rep=rep)
+            columns = notes.get("columns", [])
+            asked = columns if columns and _names_columns(input, columns) else None
+            rep = rep or (notes.get("rep") if input.name.lower().endswith(".h5ad") else None)
+            table = read_table(input, columns=asked, label=label, id=id, rep=rep)
         with run.stage("place", f"placing {table.X.shape[0]:,} points"):
             Z = estimator.transform(_reduced(table, notes))
         write_each(run, {out: lambda file: write_layouts(Layouts({"": Z}, table.metadata), file)})
@@ -52,18 +55,26 @@ def transform(
         run.result(facts, f"{len(Z):,} points placed\ntable:  {out}")
 
 
-def _is_array(path: Path) -> bool:
-    """Files whose columns have no names that could be asked for."""
-    return path.name.lower().endswith((".npy", ".npz", ".mtx", ".mtx.gz", ".h5ad"))
+def _names_columns(path: Path, columns: list[str]) -> bool:
+    """Whether the columns of the model can be asked for by name: arrays number them, AnnData has them all."""
+    if path.name.lower().endswith((".npy", ".npz", ".mtx", ".mtx.gz")):
+        return all(name.startswith("column_") for name in columns)
+    return not path.name.lower().endswith(".h5ad")
 
 
 def _reduced(table: Table, notes: dict[str, Any]) -> Any:
+    """The new points as the model saw its own."""
     from ..io import InputError
     from ..reduction import Reduction
 
-    n_columns = len(notes.get("columns", table.columns))
-    if table.X.shape[1] != n_columns:
-        raise InputError(f"the model was made of {n_columns} columns, the new points have {table.X.shape[1]}.")
-    if "components" not in notes:
-        return table.X
-    return Reduction(notes["mean"], notes["components"]).apply(table.X)
+    columns = notes.get("columns", table.columns)
+    if table.X.shape[1] != len(columns):
+        raise InputError(f"the model was made of {len(columns)} columns, the new points have {table.X.shape[1]}.")
+    X = table.X
+    if table.rep is not None and table.columns != columns:
+        places = {name: place for place, name in enumerate(table.columns)}
+        absent = [name for name in columns if name not in places]
+        if absent:
+            raise InputError(f"the model was made with {absent[0]!r}, which the new points do not have.")
+        X = X[:, [places[name] for name in columns]]
+    return Reduction(notes["mean"], notes["components"]).apply(X) if "components" in notes else X

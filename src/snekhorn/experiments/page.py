@@ -10,7 +10,8 @@ from .experiment import Experiment, finished
 from .registry import EXPERIMENTS
 from .store import read
 
-INTRODUCTION = """# The paper, reproduced
+TITLE = "# The paper, reproduced"
+INTRODUCTION = f"""{TITLE}
 
 Every figure and table of *SNEkhorn: Dimension Reduction with Symmetric Entropic Affinities* (NeurIPS 2023), run with
 this library by `snekhorn reproduce all`, which writes this page; do not edit it by hand. Every number comes from the

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 from zipfile import BadZipFile
 
@@ -13,29 +15,33 @@ from numpy.typing import NDArray
 from scipy import io as scipy_io
 from scipy import sparse
 
-from .errors import InputError, did_you_mean
+from .errors import InputError, did_you_mean, unlike
 from .table import Table, Wanted, no_metadata
 
-UNREADABLE = (ValueError, OSError, EOFError, BadZipFile, KeyError)
+UNREADABLE = (ValueError, OSError, EOFError, BadZipFile, KeyError, TypeError, TokenError, zlib.error)
 
 
 def read_npy(path: Path, wanted: Wanted) -> Table:
     """One array, mapped into memory rather than read."""
     try:
         X = np.load(path, mmap_mode="r", allow_pickle=False)
+        if not isinstance(X, np.ndarray):
+            raise ValueError("it is NPZ; rename it")
     except UNREADABLE as error:
-        raise _unlike(path, "NPY", error) from error
+        raise unlike(path, "NPY", error) from error
     return _table(path, X, {}, wanted)
 
 
 def read_npz(path: Path, wanted: Wanted) -> Table:
     """Several arrays, one of them two-dimensional and the others a column each; or a sparse matrix."""
     try:
+        if isinstance(np.load(path, mmap_mode="r", allow_pickle=False), np.ndarray):
+            raise ValueError("it is NPY; rename it")
         with np.load(path, allow_pickle=False) as file:
             arrays = {} if "format" in file.files else {name: file[name] for name in file.files}
         X = sparse.load_npz(path) if not arrays else None
     except UNREADABLE as error:
-        raise _unlike(path, "NPZ", error) from error
+        raise unlike(path, "NPZ", error) from error
     if X is None:
         tables = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "biuf"]
         name = "X" if "X" in tables else tables[0] if len(tables) == 1 else None
@@ -53,7 +59,7 @@ def read_matrix_market(path: Path, wanted: Wanted) -> Table:
     try:
         X = scipy_io.mmread(str(path))
     except (*UNREADABLE, StopIteration) as error:
-        raise _unlike(path, "Matrix Market", error) from error
+        raise unlike(path, "Matrix Market", error) from error
     X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
     cells = _lines(path, "barcodes.tsv")
     if cells is None:
@@ -62,11 +68,6 @@ def read_matrix_market(path: Path, wanted: Wanted) -> Table:
         raise InputError(f"{path} is {X.shape[0]} x {X.shape[1]}, but barcodes.tsv beside it names {len(cells)} cells.")
     X = X if X.shape[0] == len(cells) else X.T.tocsr() if sparse.issparse(X) else X.T
     return _table(path, X, {"barcode": np.array(cells)}, Wanted(wanted.columns, wanted.label, wanted.id or "barcode"))
-
-
-def as_column(values: NDArray[Any]) -> Any:
-    """An array of metadata as a column."""
-    return pa.array(values.astype(str) if values.dtype.kind in "US" else values)
 
 
 def _table(path: Path, X: Any, columns: dict[str, NDArray[Any]], wanted: Wanted) -> Table:
@@ -82,7 +83,8 @@ def _table(path: Path, X: Any, columns: dict[str, NDArray[Any]], wanted: Wanted)
         chosen = [_position(path, name, names) for name in wanted.columns]
         X, names = X[:, chosen], [names[i] for i in chosen]
     check_finite(path, X, names)
-    metadata = pa.table({name: as_column(values) for name, values in columns.items()})
+    texts = {name: values.astype(str) if values.dtype.kind == "S" else values for name, values in columns.items()}
+    metadata = pa.table({name: pa.array(values) for name, values in texts.items()})
     return Table(X, names, metadata if columns else no_metadata(X.shape[0]), wanted.id, wanted.label)
 
 
@@ -94,7 +96,7 @@ def _position(path: Path, name: str, names: list[str]) -> int:
 
 def check_finite(path: Path, X: Any, names: list[str]) -> None:
     values = X.data if sparse.issparse(X) else X
-    if np.isfinite(values).all():
+    if values.dtype.kind != "f" or np.isfinite(values).all():
         return
     if sparse.issparse(X):
         entries = X.tocoo()
@@ -115,8 +117,3 @@ def _lines(path: Path, name: str) -> list[str] | None:
             with opened(other, "rt") as file:
                 return [line.split("\t")[0].strip() for line in file if line.strip()]
     return None
-
-
-def _unlike(path: Path, kind: str, error: Exception) -> InputError:
-    reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")[:120]
-    return InputError(f"{path} is not a readable {kind} file, as its suffix says ({reason}); write it again.")

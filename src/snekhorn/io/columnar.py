@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import ipc, parquet
 
-from .errors import InputError
+from .errors import unlike
 from .table import Plan, Table, Wanted, assemble, plan_columns
 
 ROWS_AT_ONCE = 1 << 16
@@ -19,7 +19,7 @@ def read_parquet(path: Path, wanted: Wanted) -> Table:
     try:
         file = parquet.ParquetFile(path)
     except (pa.ArrowInvalid, OSError) as error:
-        raise _unlike(path, "Parquet", error) from error
+        raise unlike(path, "Parquet", error) from error
     with file:
         plan = plan_columns(path, file.schema_arrow, wanted)
         columns = [*plan.features, *plan.metadata]
@@ -37,7 +37,7 @@ def read_arrow(path: Path, wanted: Wanted) -> Table:
             try:
                 batches = iter(reader := ipc.open_stream(source))
             except (pa.ArrowInvalid, OSError) as error:
-                raise _unlike(path, "Arrow", error) from error
+                raise unlike(path, "Arrow", error) from error
         return _assembled(path, batches, plan_columns(path, reader.schema, wanted), "Arrow")
 
 
@@ -45,9 +45,4 @@ def _assembled(path: Path, batches: Iterator[pa.RecordBatch], plan: Plan, kind: 
     try:
         return assemble(path, batches, plan)
     except (pa.ArrowInvalid, OSError) as error:
-        raise _unlike(path, kind, error) from error
-
-
-def _unlike(path: Path, kind: str, error: Exception) -> InputError:
-    reason = str(error).splitlines()[0].rstrip(".")[:120]
-    return InputError(f"{path} is not a readable {kind} file, as its suffix says ({reason}); write it again.")
+        raise unlike(path, kind, error) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -12,15 +13,24 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from .errors import InputError
-from .table import Table, Wanted, assemble, plan_columns
+from .table import Table, Wanted, assemble, plan_columns, tighten
 
-BLOCK_BYTES = 1 << 20  # the reader holds some forty of them
+BLOCK_BYTES = 1 << 20  # the reader holds some forty of them; a row must fit into one
+ROWS_PER_BLOCK = 4  # at least, of rows as long as the first
+UNREADABLE = (pa.ArrowInvalid, OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error)
 SEPARATORS = (",", ";", "\t", "|")
 
 
 def read_delimited(path: Path, wanted: Wanted) -> Table:
     """A table of text: the separator of a .csv is found in its first line, as is a header."""
-    first, alone = _first_line(path)
+    try:
+        return _read(path, wanted)
+    except UNREADABLE as error:
+        raise InputError(f"{path} cannot be read as text ({_reason(error)}); save it as CSV in UTF-8.") from error
+
+
+def _read(path: Path, wanted: Wanted) -> Table:
+    first, blank, alone = _first_line(path)
     separator = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else max(SEPARATORS, key=first.count)
     cells = next(csv.reader([first], delimiter=separator), [])
     if len(cells) < 2 and wanted.columns is None:
@@ -28,11 +38,12 @@ def read_delimited(path: Path, wanted: Wanted) -> Table:
             f"{path} has one column, {first.strip()[:40]!r}; a layout needs at least two of numbers. "
             "If there are more, separate them by commas, or name the one with --columns."
         )
-    header = not all(map(_is_number_text, cells))
+    header = _is_header(cells)
     if header and alone:
         raise InputError(f"{path} has 0 rows below its header; there is nothing to lay out.")
     names = cells if header else [f"column_{i + 1}" for i in range(len(cells))]
-    read = arrow_csv.ReadOptions(block_size=BLOCK_BYTES, column_names=names, skip_rows=int(header))
+    block = max(BLOCK_BYTES, ROWS_PER_BLOCK * len(first.encode()))
+    read = arrow_csv.ReadOptions(block_size=block, column_names=names, skip_rows=blank + header)
     parse = arrow_csv.ParseOptions(delimiter=separator)
     guess = _schema(path, read, parse)
     plan = plan_columns(path, guess, wanted)
@@ -40,25 +51,33 @@ def read_delimited(path: Path, wanted: Wanted) -> Table:
         plan.notes.append("the first line is made of numbers: no header, columns are called column_1, column_2, ...")
     # Types are guessed from the first block, which need not be like the others: numbers are read as such, all
     # else as the text it is.
-    types = {name: pa.float64() if name in plan.features else pa.string() for name in names}
+    features = set(plan.features)
+    types = {name: pa.float64() if name in features else pa.string() for name in names}
     convert = arrow_csv.ConvertOptions(column_types=types, strings_can_be_null=True)
     try:
-        return assemble(path, _batches(path, read, parse, convert), plan)
+        table = assemble(path, _batches(path, read, parse, convert), plan)
     except pa.ArrowInvalid as error:
-        raise _explained(path, error, separator, {names.index(name): name for name in plan.features}, header) from error
+        places = {place: name for place, name in enumerate(names) if name in features}
+        raise _explained(path, error, separator, places, header) from error
+    table.metadata = tighten(table.metadata, but=plan.id)
+    return table
 
 
-def _first_line(path: Path) -> tuple[str, bool]:
-    """The first line with something in it, and whether it is the only one."""
-    try:
-        with _open_text(path) as file:
-            lines = (line.rstrip("\r\n") for line in file if line.strip())
-            first, alone = next(lines, ""), next(lines, None) is None
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError) as error:
-        raise InputError(f"{path} is not a text file, as its suffix says ({error}); save it as UTF-8.") from error
+def _is_header(cells: list[str]) -> bool:
+    """Whether a first line holds names: text, or the numbers 0, 1, 2, ... that pandas gives columns without any."""
+    counted = len(cells) > 2 and cells == [str(i) for i in range(len(cells))]
+    return counted or not all(map(_is_number_text, cells))
+
+
+def _first_line(path: Path) -> tuple[str, int, bool]:
+    """The first line with something in it, how many blank ones are above, and whether there is nothing below."""
+    with _open_text(path) as file:
+        lines = ((place, line.rstrip("\r\n")) for place, line in enumerate(file) if line.strip())
+        blank, first = next(lines, (0, ""))
+        alone = next(lines, None) is None
     if not first:
         raise InputError(f"{path} is empty; there is nothing to lay out.")
-    return first, alone
+    return first, blank, alone
 
 
 def _open_text(path: Path) -> IO[str]:
@@ -69,12 +88,8 @@ def _open_text(path: Path) -> IO[str]:
 
 def _schema(path: Path, read: Any, parse: Any) -> pa.Schema:
     """Names and types, from the first block."""
-    try:
-        with pa.input_stream(str(path)) as stream, arrow_csv.open_csv(stream, read, parse) as reader:
-            schema = reader.schema
-    except pa.ArrowInvalid as error:
-        raise InputError(f"{path} is not a table of text, as its suffix says ({_reason(error)}).") from error
-    return schema
+    with pa.input_stream(str(path)) as stream, arrow_csv.open_csv(stream, read, parse) as reader:
+        return reader.schema
 
 
 def _batches(path: Path, read: Any, parse: Any, convert: Any) -> Iterator[pa.RecordBatch]:

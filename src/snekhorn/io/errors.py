@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 
 class InputError(ValueError):
@@ -16,3 +17,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         return f"did you mean {lowered[near[0]]!r}?"
     few = ", ".join(map(repr, known[:8])) + (", ..." if len(known) > 8 else "")
     return f"there are {few}." if known else "there are none."
+
+
+def unlike(path: Path, kind: str, error: Exception) -> InputError:
+    """The error of a file that is not what its suffix says."""
+    reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")[:120]
+    return InputError(f"{path} is not a readable {kind} file, as its suffix says ({reason}); write it again.")

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from .arrays import as_column, check_finite
-from .errors import InputError, did_you_mean
+from .arrays import check_finite
+from .errors import InputError, did_you_mean, unlike
 from .table import Table, Wanted
 
 DEFAULT_REP = "X_pca"
@@ -25,8 +25,7 @@ def read_h5ad(path: Path, wanted: Wanted, rep: str | None = None) -> Table:
     try:
         adata = read(path, backed="r")
     except (OSError, KeyError, ValueError, TypeError) as error:
-        reason = (str(error).splitlines() or [""])[0][:120]
-        raise InputError(f"{path} is not a readable H5AD file, as its suffix says ({reason}).") from error
+        raise unlike(path, "H5AD", error) from error
     try:
         return _table(path, adata, wanted, rep)
     finally:
@@ -40,17 +39,29 @@ def _table(path: Path, adata: Any, wanted: Wanted, rep: str | None) -> Table:
         rep = DEFAULT_REP if DEFAULT_REP in adata.obsm else "X"
     if rep != "X" and rep not in adata.obsm:
         raise InputError(f"{path} has no obsm[{rep!r}]; {did_you_mean(rep, ['X', *adata.obsm])}")
+    if rep == "X" and adata.X is None:
+        raise InputError(f"{path} has no X; choose an entry of obsm with --rep: {did_you_mean(rep, adata.obsm)}")
     X = adata.X[:] if rep == "X" else adata.obsm[rep]
     X = sparse.csr_matrix(X) if sparse.issparse(X) else np.asarray(X)
     names = list(map(str, adata.var_names)) if rep == "X" else [f"{rep}_{i + 1}" for i in range(X.shape[1])]
     if 0 in X.shape:
         raise InputError(f"{path} has {X.shape[0]} cells and {X.shape[1]} features; there is nothing to lay out.")
     check_finite(path, X, names)
-    obs = {str(name): as_column(np.asarray(adata.obs[name])) for name in adata.obs.columns}
-    id = wanted.id or "cell"
-    columns = {"cell": pa.array(list(map(str, adata.obs_names))), **obs}
+    obs = {str(name): _column(adata.obs[name]) for name in adata.obs.columns}
+    cell = "cell" if "cell" not in obs else "cell name"
+    id = wanted.id or cell
+    columns = {cell: pa.array(list(map(str, adata.obs_names))), **obs}
     for name in (wanted.label, id):
         if name is not None and name not in columns:
             raise InputError(f"{path} has no obs column {name!r}; {did_you_mean(name, columns)}")
     metadata = pa.table(columns)
-    return Table(X, names, metadata, id, wanted.label, [f"laid out from {'X' if rep == 'X' else f'obsm[{rep!r}]'}"])
+    note = f"laid out from {'X' if rep == 'X' else f'obsm[{rep!r}]'}"
+    return Table(X, names, metadata, id, wanted.label, [note], rep)
+
+
+def _column(values: Any) -> Any:
+    """A column of obs, missing values and all; text where nothing else holds it."""
+    try:
+        return pa.array(values.astype(object) if values.dtype.name == "category" else values, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([None if value is None or value != value else str(value) for value in values.astype(object)])

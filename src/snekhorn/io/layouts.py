@@ -52,19 +52,35 @@ def write_layouts(found: Layouts, path: Path) -> None:
         for axis, values in zip(AXES, Z.T, strict=False):
             columns[f"{axis}_{key}" if key else axis] = pa.array(np.ascontiguousarray(values))
     for name in found.metadata.column_names:
-        columns[free_name(name, columns)] = found.metadata.column(name)
+        columns[_free_name(name, columns, found.layouts)] = found.metadata.column(name)
     write_table(pa.table(columns), path)
 
 
-def free_name(name: str, taken: Any) -> str:
-    """The name, marked as the input's where a coordinate has it."""
-    return name if name not in taken else free_name(f"{name}_input", taken)
+def coordinate_columns(names: list[str]) -> list[str]:
+    """Columns at the start of a table that are one layout or several: x, y, z, alone or with a common ending."""
+    parts = [(match[1], match[2] or "") if (match := COORDINATE.match(name)) else ("", "") for name in names]
+    if not parts or parts[0][0] != "x":
+        return []
+    axes = next(d for d in (3, 2, 1) if parts[:d] == [(axis, parts[0][1]) for axis in AXES[:d]])
+    found = 0
+    while parts[found : found + axes] == [(axis, parts[found][1]) for axis in AXES[:axes]]:
+        found += axes
+        if found >= len(parts):
+            break
+    return names[:found]
+
+
+def _free_name(name: str, taken: dict[str, Any], keys: Any) -> str:
+    """The name, marked as the input's where it could be taken for a coordinate."""
+    match = COORDINATE.match(name)
+    clashes = name in taken or (match is not None and (match[2] or "") in {"", *keys})
+    return _free_name(f"input_{name}", taken, keys) if clashes else name
 
 
 def read_layouts(path: Path, *, columns: list[str] | None = None) -> Layouts:
     """What `write_layouts` wrote, or any table that begins with columns x and y; `columns` names others."""
     plain = path.suffix.lower() == ".npy" or columns is not None
-    table = read_table(path, columns=columns, leading=None if plain else COORDINATE)
+    table = read_table(path, columns=columns, leading=None if plain else coordinate_columns)
     if plain:
         return Layouts({"": _checked(path, np.asarray(table.X))}, table.metadata)
     keys = dict.fromkeys(map(_key, table.columns))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,7 +45,7 @@ def read_table(
     label: str | None = None,
     id: str | None = None,
     rep: str | None = None,
-    leading: re.Pattern[str] | None = None,
+    leading: Callable[[list[str]], list[str]] | None = None,
 ) -> Table:
     """Points and metadata of a file.
 
@@ -60,8 +59,8 @@ def read_table(
         The columns that group and that name the points.
     rep : str or None
         Of an H5AD file, the entry of obsm, or "X".
-    leading : pattern or None
-        The columns of numbers are the first ones, as long as their names match.
+    leading : callable or None
+        Chooses the columns of numbers, given the names of all.
     """
     path = Path(path)
     suffix = suffix_of(path, tuple(READERS))

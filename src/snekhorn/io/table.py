@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,8 @@ from numpy.typing import NDArray
 from .errors import InputError, did_you_mean
 
 ID_NAMES = ("", "id", "index", "unnamed: 0", "__index_level_0__")  # numbers in them count rows, they measure nothing
+WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
+DECIMAL = r"^-?(0|[1-9][0-9]*)([.][0-9]+)?(e[-+]?[0-9]+)?$"
 GROWTH = 1.1  # of the space for rows, when more of them come than it holds
 LABEL_NAMES = ("label", "labels", "class", "target", "cluster")
 
@@ -34,6 +35,8 @@ class Table:
         Other columns, labels and ids among them.
     id, label : str or None
         The metadata column that names the points, and the one that groups them.
+    rep : str or None
+        Of an H5AD file, what X is.
     notes : list of str
         What the reader decided that its user may want to know.
     """
@@ -44,6 +47,7 @@ class Table:
     id: str | None = None
     label: str | None = None
     notes: list[str] = field(default_factory=list)
+    rep: str | None = None
 
     def values(self, name: str) -> NDArray[Any]:
         """A column of the metadata as an array."""
@@ -57,7 +61,7 @@ class Wanted:
     columns: list[str] | None = None
     label: str | None = None
     id: str | None = None
-    leading: re.Pattern[str] | None = None  # the first columns, as long as their names match
+    leading: Callable[[list[str]], list[str]] | None = None  # chooses among the first columns
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def plan_columns(path: Any, schema: pa.Schema, wanted: Wanted) -> Plan:
     """Decide what every column is for."""
     names = schema.names
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, count in Counter(names).items() if count > 1)
         raise InputError(f"{path} has two columns called {twice!r}; rename one.")
     for name in [*(wanted.columns or []), wanted.label, wanted.id]:
         if name is not None and name not in names:
@@ -107,7 +111,8 @@ def plan_columns(path: Any, schema: pa.Schema, wanted: Wanted) -> Plan:
             for name in features
             if name.lower() in LABEL_NAMES
         ]
-    others = [name for name in names if name not in features and name not in nested]
+    left = {*features, *nested}
+    others = [name for name in names if name not in left]
     return Plan(features, others, id, wanted.label, notes)
 
 
@@ -120,7 +125,7 @@ def _features(path: Any, schema: pa.Schema, wanted: Wanted, id: str | None) -> l
                 raise InputError(f"column {name!r} is in --columns and is the label or the id too; choose one.")
         return list(dict.fromkeys(wanted.columns))
     if wanted.leading is not None:
-        found = list(takewhile(wanted.leading.match, schema.names))
+        found = wanted.leading(schema.names)
         if not found:
             raise InputError(f"{path} does not begin with columns x and y; name the coordinates with --columns.")
         return found
@@ -145,7 +150,7 @@ def assemble(path: Any, batches: Iterable[pa.RecordBatch], plan: Plan) -> Table:
     if n == 0:
         raise InputError(f"{path} has 0 rows; there is nothing to lay out.")
     X.resize((n, X.shape[1]), refcheck=False)
-    metadata = tighten(pa.Table.from_batches(others)) if plan.metadata else no_metadata(n)
+    metadata = pa.Table.from_batches(others) if plan.metadata else no_metadata(n)
     return Table(X, plan.features, metadata, plan.id, plan.label, plan.notes)
 
 
@@ -154,11 +159,11 @@ def no_metadata(n: int) -> pa.Table:
     return pa.table({"row": pa.nulls(n)}).select([])
 
 
-def tighten(table: pa.Table) -> pa.Table:
-    """Columns of text that are all whole numbers, or all numbers, as such."""
-    for i, column in enumerate(table.columns):
-        if pa.types.is_string(column.type):
-            table = table.set_column(i, table.column_names[i], _as_numbers(column))
+def tighten(table: pa.Table, *, but: str | None) -> pa.Table:
+    """Columns of text that are all whole numbers, or all numbers, as such; one may stay as it is."""
+    for i, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        if pa.types.is_string(column.type) and name != but:
+            table = table.set_column(i, name, _as_numbers(column))
     return table
 
 
@@ -182,17 +187,14 @@ def check_ids(path: Any, table: Table) -> None:
 
 
 def _as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text as whole numbers, or as numbers, if nothing is lost: '007' is a name."""
+    """Text as whole numbers, or as numbers, if nothing is lost: '007', '1E2' and '1.10' beside '1.1' are names."""
     if column.null_count == len(column):
         return column
-    try:
-        numbers = column.cast(pa.int64())
-    except pa.ArrowInvalid:
-        try:
-            return column.cast(pa.float64())
-        except pa.ArrowInvalid:
-            return column
-    return numbers if pc.all(pc.equal(numbers.cast(pa.string()), column)).as_py() else column
+    for kind, form in ((pa.int64(), WHOLE), (pa.float64(), DECIMAL)):
+        if pc.all(pc.match_substring_regex(column, form)).as_py():
+            numbers = column.cast(kind)
+            return numbers if pc.count_distinct(numbers).as_py() == pc.count_distinct(column).as_py() else column
+    return column
 
 
 def _fill(block: NDArray[Any], path: Any, batch: pa.RecordBatch, names: list[str], before: int) -> None:

@@ -35,7 +35,7 @@ def check_output(path: Path, suffixes: tuple[str, ...], *, force: bool) -> None:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A file to write to, which takes the place of `path` when all went well."""
-    handle, name = tempfile.mkstemp(prefix=".snekhorn-", suffix=path.suffix, dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=".snekhorn-", suffix=path.suffix.lower(), dir=path.parent)
     os.close(handle)
     written = Path(name)
     try:

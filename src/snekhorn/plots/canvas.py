@@ -78,7 +78,7 @@ def set_titles(ax: Axes, title: str, subtitle: str) -> None:
         note(ax, subtitle, (0.0, 1.0, "axes fraction", "axes fraction"), (0, 5), va="bottom", fontsize=TEXT)
     if title:
         lines = subtitle.count("\n") + 1 if subtitle else 0
-        ax.set_title(title, loc="left", fontsize=TITLE, color=INK, pad=7 + 1.35 * TEXT * lines)
+        ax.set_title(title, loc="left", fontsize=TITLE, color=INK, pad=7 + 1.35 * TEXT * lines, parse_math=False)
 
 
 def plain_spines(ax: Axes) -> None:

@@ -42,6 +42,7 @@ def draw_legend(host: Axes | FigureBase, categories: Categories, label: str, hei
     )
     for text, (name, _) in zip(legend.get_texts(), entries, strict=True):
         text.set(text=shortened(name), color=INK, parse_math=False)
+    legend.get_title().set_parse_math(False)
     return legend
 
 
@@ -88,7 +89,7 @@ def draw_colour_bar(figure: Any, numbers: Numbers, label: str, axes: Axes | list
         aspect=share * height / BAR_WIDTH,
         pad=0.02,
     )
-    bar.set_label(label, color=INK, fontsize=TEXT)
+    bar.set_label(label, color=INK, fontsize=TEXT, parse_math=False)
     bar.outline.set_visible(False)
     bar.ax.tick_params(colors=SOFT_INK, labelsize=SMALL, length=2)
     bar.ax.yaxis.get_offset_text().set(color=SOFT_INK, fontsize=SMALL)

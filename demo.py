@@ -33,7 +33,9 @@ def main() -> None:
     print("\nEffective number of neighbours of a digit (the perplexity asked for is 30):")
     for name, method in METHODS.items():
         rows = row_perplexities(method.affinity_ / method.affinity_.sum(axis=1, keepdims=True))
-        print(f"{name:12}from {rows.min():.1f} to {rows.max():.1f}")
+        floor = method.affinity_report_.n_floor_rows
+        above = f" (above it: {floor} rows that no bandwidth brings down to it)" if floor else ""
+        print(f"{name:12}from {rows.min():.1f} to {rows.max():.1f}{above}")
     FOLDER.mkdir(exist_ok=True)
     picture = FOLDER / "digits.png"
     plots.save(plots.sheet(layouts, y, subtitles=summaries, legend="labels"), picture)

@@ -156,3 +156,15 @@ def test_new_cells_are_matched_by_the_names_of_genes(folder, snekhorn):
     snekhorn("embed", "a.h5ad", "--rep", "X", "--save-model", "m.npz", "--out", "a.npy", *FAST, "--no-scores")
     snekhorn("transform", "m.npz", "b.h5ad", "--out", "b.npy")
     np.testing.assert_array_equal(np.load("a.npy"), np.load("b.npy"))
+
+
+def test_columns_of_different_units(folder, as_json):
+    rng = np.random.default_rng(0)
+    np.save("t.npy", rng.normal(size=(80, 3)) * [1.0, 1e4, 1.0])
+    plain = as_json("embed", "t.npy", "--out", "a.npy", *FAST)
+    assert any("--standardize" in text for text in plain["warnings"])
+    scaled = as_json("embed", "t.npy", "--out", "b.npy", "--standardize", "--save-model", "m.npz", *FAST)
+    assert not any("--standardize" in text for text in scaled["warnings"])
+    assert scaled["n_principal_components"] is None
+    as_json("transform", "m.npz", "t.npy", "--out", "c.npy")
+    np.testing.assert_array_equal(np.load("b.npy"), np.load("c.npy"))

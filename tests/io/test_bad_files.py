@@ -27,6 +27,8 @@ TEXTS = {
     "text among columns": (GOOD, {"columns": ["a", "kind"]}, r"'kind' .* not made of numbers"),
     "label among columns": (GOOD, {"columns": ["a", "b"], "label": "b"}, r"'b' is in --columns and is the label"),
     "two names": ("a,a\n1,2\n3,4\n", {}, r"two columns called 'a'"),
+    "text among numbers": ("a,b\n" + "1,2\n" * 20 + "1,?\n", {}, r"row 21, column 'b' holds '\?' among numbers"),
+    "decimal commas": ("a;b\n1,5;2,5\n3,5;4,5\n", {}, r"decimal commas"),
     "ragged": ("a,b\n1,2\n3,4,5\n", {}, r"(Expected 2 columns, got 3|CSV parse error)"),
 }
 

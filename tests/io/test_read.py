@@ -127,7 +127,15 @@ def test_an_index_without_a_name_names_the_rows(tmp_path):
     (tmp_path / "t.csv").write_text(",a,b\n0,1,2\n1,3,4\n")
     table = read_table(tmp_path / "t.csv")
     assert table.columns == ["a", "b"]
-    assert table.id == ""
+    assert table.id == "index"
+
+
+def test_a_separator_at_the_end_of_every_line(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,k,\n1,2,u,\n3,4,v,\n")
+    table = read_table(tmp_path / "t.csv")
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 4]])
+    assert table.metadata.to_pydict() == {"k": ["u", "v"]}
+    assert table.id is None
 
 
 def test_types_may_change_after_the_first_block(tmp_path):

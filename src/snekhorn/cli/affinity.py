@@ -33,6 +33,7 @@ def affinity(  # noqa: PLR0913
     rep: options.Rep = None,
     metric: options.Metric = "sqeuclidean",
     pca: options.Pca = None,
+    standardize: Annotated[bool, typer.Option(help="Give all columns the same spread first.")] = False,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     force: options.Force = False,
@@ -52,7 +53,16 @@ def affinity(  # noqa: PLR0913
         perplexities([str(perplexity)])
         check_files([(out, (".npz", ".mtx"))], [input], force=force)
         points = read_points(
-            run, input, columns=split(columns), label=label, id=id, rep=rep, pca=pca, metric=metric, seed=seed
+            run,
+            input,
+            columns=split(columns),
+            label=label,
+            id=id,
+            rep=rep,
+            pca=pca,
+            standardize=standardize,
+            metric=metric,
+            seed=seed,
         )
         model = _affinity(kind, perplexity)
         model.set_params(metric=metric, n_neighbors=neighbors or "auto", self_loops=self_loops, n_jobs=jobs)

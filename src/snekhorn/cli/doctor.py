@@ -33,7 +33,7 @@ def doctor(*, as_json: options.Json = False, quiet: options.Quiet = False) -> No
             "packages": {name: _version(name) for name in (*PACKAGES, *EXTRAS)},
             "threads": count_threads(None),
             "memory_available_gib": None if memory is None else round(memory / GIB, 1),
-            "compiled": _compiled(),
+            "compiled": compiled(),
         }
         with run.stage("test", "laying out 400 points"):
             facts["test"] = _self_test()
@@ -49,7 +49,7 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _compiled() -> dict[str, Any]:
+def compiled() -> dict[str, Any]:
     """Where numba keeps compiled code, and how much there is."""
     from ..kernels import symmetric
 

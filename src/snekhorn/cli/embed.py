@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..reduction import Reduction
     from .report import Report
 
+UNEQUAL = 100.0  # ratio of spreads from which on columns are likely to have different units
 MANY_COLUMNS = 50  # more are reduced to as many principal components, as in the paper
 
 
@@ -42,6 +43,7 @@ def embed(  # noqa: PLR0913
     rep: options.Rep = None,
     metric: options.Metric = "sqeuclidean",
     pca: options.Pca = None,
+    standardize: Annotated[bool, typer.Option(help="Give all columns the same spread first.")] = False,
     dimensions: Annotated[int, typer.Option("--dimensions", "-d", min=1, max=3, help="Of the layout.")] = 2,
     exaggeration: Annotated[float, typer.Option(help="Above 1: tighter clusters, further apart.")] = 1.0,
     max_iter: Annotated[int, typer.Option(min=1, help="Largest number of iterations.")] = 2000,
@@ -78,7 +80,16 @@ def embed(  # noqa: PLR0913
         outputs.check([input], force=force, several=len(wanted) > 1)
         _check_dimensions(dimensions, outputs)
         points = read_points(
-            run, input, columns=split(columns), label=label, id=id, rep=rep, pca=pca, metric=metric, seed=seed
+            run,
+            input,
+            columns=split(columns),
+            label=label,
+            id=id,
+            rep=rep,
+            pca=pca,
+            standardize=standardize,
+            metric=metric,
+            seed=seed,
         )
         model = _model(
             method,
@@ -115,13 +126,14 @@ def read_points(
     id: str | None,
     rep: str | None,
     pca: int | None,
+    standardize: bool,
     metric: str,
     seed: int,
 ) -> Points:
-    """Read a file, and reduce it where it is wide."""
+    """Read a file, give its columns one spread if asked, and reduce it where it is wide."""
     from ..io import InputError, read_table
     from ..pairs import check_metric
-    from ..reduction import fit_reduction
+    from ..reduction import fit_reduction, fit_scaling, spread
 
     check_metric(metric)
     with run.stage("read", f"reading {input}"):
@@ -133,10 +145,15 @@ def read_points(
         raise InputError(f"{input} has 1 row; a layout needs at least 2 points.")
     euclidean = metric in ("sqeuclidean", "euclidean")
     n_components = (MANY_COLUMNS if euclidean else 0) if pca is None else pca
-    if not 0 < n_components < min(n, p):
+    reduced = 0 < n_components < min(n, p)
+    if not standardize and p <= MANY_COLUMNS and (ratio := spread(table.X)) > UNEQUAL:
+        run.note(f"the spreads of the columns differ by a factor of {ratio:,.0f}: --standardize gives all the same")
+    if not reduced and not standardize:
         return Points(table, table.X, None)
-    with run.stage("pca", f"reducing {p:,} columns to {n_components} principal components"):
-        reduction = fit_reduction(table.X, n_components, seed)
+    what = f"reducing {p:,} columns to {n_components} principal components" if reduced else "giving columns one spread"
+    with run.stage("pca", what):
+        scaling = fit_scaling(table.X) if standardize else None
+        reduction = scaling if scaling and not reduced else fit_reduction(table.X, n_components, seed, scaling)
         return Points(table, reduction.apply(table.X), reduction)
 
 
@@ -144,10 +161,12 @@ def fit(run: Session, model: NeighborEmbedding, X: Any, wanted: list[float]) -> 
     """Lay out at every perplexity; after an interrupt, what there is by then."""
     from ..embedding.report import Stop
     from ..sweep import sweep
+    from .doctor import compiled
 
     names = ", ".join(f"{perplexity:g}" for perplexity in wanted)
     found: list[NeighborEmbedding] = []
-    with run.stage("layout", f"laying out {X.shape[0]:,} points, perplexity {names}"):
+    first = "" if compiled()["functions"] else " (compiling, on this first run)"
+    with run.stage("layout", f"laying out {X.shape[0]:,} points, perplexity {names}{first}"):
         several = sweep(model, X, wanted) if len(wanted) > 1 else (model.set_params(perplexity=wanted[0]).fit(X),)
         try:
             for fitted in several:

@@ -36,6 +36,7 @@ class Report:
     n_points: int
     n_columns: int
     n_components: int | None
+    kept: list[str]
     layouts: list[dict[str, Any]]
     scores: list[dict[str, float]] = field(default_factory=list)
     _layouts: list[Any] = field(default_factory=list)
@@ -43,9 +44,10 @@ class Report:
     @classmethod
     def of(cls, input: Path, method: str, points: Points, fitted: list[NeighborEmbedding]) -> Report:
         n, p = points.table.X.shape
-        reduced = None if points.reduction is None else len(points.reduction.components)
+        reduced = None if points.X.shape[1] == p else points.X.shape[1]
         layouts = [_layout_facts(model) for model in fitted]
-        return cls(input, method, n, p, reduced, layouts, _layouts=[model.embedding_ for model in fitted])
+        kept = points.table.metadata.column_names
+        return cls(input, method, n, p, reduced, kept, layouts, _layouts=[model.embedding_ for model in fitted])
 
     def measure(self, points: Points, metric: str, jobs: int | None) -> None:
         """Score every layout against the points it was made of."""
@@ -67,6 +69,7 @@ class Report:
             "n_points": self.n_points,
             "n_columns": self.n_columns,
             "n_principal_components": self.n_components,
+            "kept": self.kept,
             "layouts": [{**layout, "scores": score} for layout, score in zip(self.layouts, scores, strict=True)],
             "files": {name: str(path) for name, path in outputs.paths.items()},
         }
@@ -75,6 +78,8 @@ class Report:
         """For people."""
         reduced = f", reduced to {self.n_components} principal components" if self.n_components else ""
         lines = [f"{self.input}: {self.n_points:,} points, {self.n_columns:,} columns{reduced}"]
+        if self.kept:
+            lines.append(f"kept beside the coordinates: {', '.join(self.kept)}")
         for layout in self.layouts:
             lines.append(f"{CLASSES[self.method]}, perplexity {layout['perplexity']:g}: {layout['summary']}")
         if self.scores:

@@ -36,6 +36,7 @@ def write_outputs(
     several = len(asked) > 1
     layouts = {f"{model.perplexity:g}" if several else "": model.embedding_ for model in fitted}
     found = Layouts(layouts, points.table.metadata)
+    page_title = f"{title}, perplexity {fitted[0].perplexity:g}" if several else title
     writers: dict[Path, Callable[[Path], None]] = {}
     if outputs.table:
         writers[outputs.table] = lambda file: write_layouts(found, file)
@@ -43,7 +44,7 @@ def write_outputs(
         writers[outputs.plot] = lambda file: draw(found, file, color=color, title=title)
     if outputs.html:
         writers[outputs.html] = lambda file: write_pages(
-            found, file, color=color, title=title, ids=points.table.id, summary=report.summary(0)
+            found, file, color=color, title=page_title, ids=points.table.id, summary=report.summary(0)
         )
     if outputs.model:
         writers[outputs.model] = lambda file: save_model(fitted[0], points, file)

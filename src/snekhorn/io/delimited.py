@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from .errors import InputError
-from .table import Table, Wanted, assemble, plan_columns, tighten
+from .table import Table, Wanted, assemble, is_number, plan_columns, tighten
 
 BLOCK_BYTES = 1 << 20  # the reader holds some forty of them; a row must fit into one
 ROWS_PER_BLOCK = 4  # at least, of rows as long as the first
 UNREADABLE = (pa.ArrowInvalid, OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error)
 SEPARATORS = (",", ";", "\t", "|")
+NUMBER = r"^\s*[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?\s*$"
+MOSTLY = 0.9  # share of numbers from which on a cell of text is a mistake
+DECIMAL_COMMA = re.compile(r"[0-9],[0-9]")
 
 
 def read_delimited(path: Path, wanted: Wanted) -> Table:
@@ -26,11 +31,14 @@ def read_delimited(path: Path, wanted: Wanted) -> Table:
     try:
         return _read(path, wanted)
     except UNREADABLE as error:
-        raise InputError(f"{path} cannot be read as text ({_reason(error)}); save it as CSV in UTF-8.") from error
+        remedy = (
+            "every row needs as many cells as the header" if "Expected" in str(error) else "save it as CSV in UTF-8"
+        )
+        raise InputError(f"{path} cannot be read as text ({_reason(error)}); {remedy}.") from error
 
 
 def _read(path: Path, wanted: Wanted) -> Table:
-    first, blank, alone = _first_line(path)
+    first, blank, below = _first_line(path)
     separator = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else max(SEPARATORS, key=first.count)
     cells = next(csv.reader([first], delimiter=separator), [])
     if len(cells) < 2 and wanted.columns is None:
@@ -39,13 +47,17 @@ def _read(path: Path, wanted: Wanted) -> Table:
             "If there are more, separate them by commas, or name the one with --columns."
         )
     header = _is_header(cells)
-    if header and alone:
+    if header and not below:
         raise InputError(f"{path} has 0 rows below its header; there is nothing to lay out.")
-    names = cells if header else [f"column_{i + 1}" for i in range(len(cells))]
+    names = _names(cells) if header else [f"column_{i + 1}" for i in range(len(cells))]
     block = max(BLOCK_BYTES, ROWS_PER_BLOCK * len(first.encode()))
     read = arrow_csv.ReadOptions(block_size=block, column_names=names, skip_rows=blank + header)
     parse = arrow_csv.ParseOptions(delimiter=separator)
     guess = _schema(path, read, parse)
+    for place in [i for i, name in enumerate(names) if name == "" and pa.types.is_null(guess.field(i).type)][::-1]:
+        guess = guess.remove(place)  # a separator at the end of every line
+    if separator == ";" and not any(is_number(kind) for kind in guess.types) and DECIMAL_COMMA.search(below):
+        raise InputError(f"{path} has decimal commas; write them as points, or the file as Parquet.")
     plan = plan_columns(path, guess, wanted)
     if not header:
         plan.notes.append("the first line is made of numbers: no header, columns are called column_1, column_2, ...")
@@ -59,8 +71,31 @@ def _read(path: Path, wanted: Wanted) -> Table:
     except pa.ArrowInvalid as error:
         places = {place: name for place, name in enumerate(names) if name in features}
         raise _explained(path, error, separator, places, header) from error
+    if wanted.columns is None and wanted.leading is None:
+        _check_mixed(path, table)
     table.metadata = tighten(table.metadata, but=plan.id)
     return table
+
+
+def _names(cells: list[str]) -> list[str]:
+    """Names of the columns; the first is the index that pandas writes where it has none."""
+    return ["index" if place == 0 and not name and "index" not in cells else name for place, name in enumerate(cells)]
+
+
+def _check_mixed(path: Path, table: Table) -> None:
+    """Raise where a column that was taken for text is nearly all numbers."""
+    for name in table.metadata.column_names:
+        column = table.metadata.column(name)
+        if name in (table.id, table.label) or not pa.types.is_string(column.type):
+            continue
+        numbers = pc.match_substring_regex(column, NUMBER)
+        share = pc.mean(numbers).as_py()
+        if share is not None and MOSTLY <= share < 1.0:
+            row = pc.index(numbers, False).as_py()
+            raise InputError(
+                f"{path}: row {row + 1}, column {name!r} holds {column[row].as_py()!r} among numbers; mend it, or "
+                "choose the columns to lay out with --columns."
+            )
 
 
 def _is_header(cells: list[str]) -> bool:
@@ -69,15 +104,15 @@ def _is_header(cells: list[str]) -> bool:
     return counted or not all(map(_is_number_text, cells))
 
 
-def _first_line(path: Path) -> tuple[str, int, bool]:
-    """The first line with something in it, how many blank ones are above, and whether there is nothing below."""
+def _first_line(path: Path) -> tuple[str, int, str]:
+    """The first line with something in it, how many blank ones are above, and the next one."""
     with _open_text(path) as file:
         lines = ((place, line.rstrip("\r\n")) for place, line in enumerate(file) if line.strip())
         blank, first = next(lines, (0, ""))
-        alone = next(lines, None) is None
+        _, below = next(lines, (0, ""))
     if not first:
         raise InputError(f"{path} is empty; there is nothing to lay out.")
-    return first, blank, alone
+    return first, blank, below
 
 
 def _open_text(path: Path) -> IO[str]:

@@ -95,5 +95,5 @@ def _key(name: str) -> str:
 
 def _checked(path: Path, Z: NDArray[Any]) -> NDArray[Any]:
     if not 1 <= Z.shape[1] <= 3:
-        raise InputError(f"{path} has {Z.shape[1]} coordinates; a layout has 1 to 3. Name them with --columns.")
+        raise InputError(f"{path} has {Z.shape[1]} coordinates; a layout has 1 to 3. Name them with --coordinates.")
     return Z

@@ -127,7 +127,7 @@ def _features(path: Any, schema: pa.Schema, wanted: Wanted, id: str | None) -> l
     if wanted.leading is not None:
         found = wanted.leading(schema.names)
         if not found:
-            raise InputError(f"{path} does not begin with columns x and y; name the coordinates with --columns.")
+            raise InputError(f"{path} does not begin with columns x and y; name the coordinates with --coordinates.")
         return found
     features = [field.name for field in schema if is_number(field.type) and field.name not in (id, wanted.label)]
     if not features:

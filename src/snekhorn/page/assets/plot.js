@@ -73,6 +73,10 @@ function opacity(distance) {
 function createPlot() {
   const { target, distance } = framing(points);
   const merge = /Mac|iP/.test(navigator.platform) ? "meta" : "ctrl";
+  // The library draws into a buffer no larger than the screen, which may be smaller than the window: zoomed out, over
+  // two monitors, or in a browser without one. What is beyond it would be missing.
+  for (const [side, inner] of [["availWidth", "innerWidth"], ["availHeight", "innerHeight"]])
+    Object.defineProperty(window.screen, side, { configurable: true, get: () => window[inner] });
   plot = createScatterplot.default({
     canvas,
     cameraTarget: target,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import Any
@@ -84,6 +85,7 @@ def scores(X: Array, y: Any, Z: Array) -> dict[str, float]:
 def _opentsne(X: Array, perplexity: int, seed: int) -> Array:
     from openTSNE import TSNE as OpenTSNE
 
+    logging.getLogger("openTSNE").setLevel(logging.ERROR)  # it lowers perplexities above a third of the points
     return np.asarray(OpenTSNE(perplexity=perplexity, random_state=seed, n_jobs=-1).fit(X))
 
 

@@ -57,8 +57,6 @@ def measured(name: str, column: str, settings: Settings) -> dict[str, Any]:
         "distance_correlation": distance_correlation(X, Z),
         "silhouette": silhouette(Z, y),
         "row_perplexities": [rows.min(), rows.max()],
-        "layout": Z,
-        "classes": y,
     }
 
 

@@ -25,6 +25,9 @@ class Normalization(Protocol):
     def value(self, Z: Array, rows: Array) -> float:
         """n times what it adds to the loss; `rows` are the row sums of P."""
 
+    def shift(self, mass: Array) -> float:
+        """n times the divergence less the loss, at the last layout; `mass` is the mean of row and column sums of P."""
+
     def permute(self, order: Any) -> None:
         """Follow the points into another order."""
 
@@ -59,7 +62,11 @@ class DoublyStochastic:
     def value(self, Z: Array, rows: Array) -> float:
         f = self._warm(Z)
         total = np.sum(np.exp(f) * self._potential(Z, np.exp(f))[0])
-        return float(total - 2.0 * np.sum(f) - f.size)  # KL(P | Q) where P is doubly stochastic too
+        return float(total - 2.0 * np.sum(f) - f.size)
+
+    def shift(self, mass: Array) -> float:
+        """The joint objective is the divergence only where P is doubly stochastic too."""
+        return 0.0 if self.f is None else float(2.0 * np.sum(self.f * (1.0 - mass)))
 
     def balance(self, Z: Array, tol: float, max_steps: int) -> float:
         """Sinkhorn steps at a fixed layout, until the worst row sum is within tol of 1; return its distance."""
@@ -104,6 +111,9 @@ class TotalSum:
         phi, _ = self.sums.others(Z, np.ones(Z.shape[0]))
         return float(np.sum(rows)) * float(np.log(np.sum(phi) / Z.shape[0]))
 
+    def shift(self, mass: Array) -> float:
+        return 0.0
+
     def permute(self, order: Any) -> None:
         """Nothing depends on the order."""
 
@@ -122,6 +132,9 @@ class RowSums:
     def value(self, Z: Array, rows: Array) -> float:
         phi, _ = self.sums.others(Z, np.ones(Z.shape[0]))
         return float(np.sum(rows * np.log(phi)))
+
+    def shift(self, mass: Array) -> float:
+        return 0.0
 
     def permute(self, order: Any) -> None:
         """Nothing depends on the order."""

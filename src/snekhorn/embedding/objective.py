@@ -98,8 +98,12 @@ class Objective:
         self._over_pairs(attract, Z, pull)
         return self.normalization.repulsion(Z, self.rows) + (4.0 * exaggeration) * pull
 
+    def divergence(self, Z: Array) -> float:
+        """KL(P | Q) / n, which the loss is too where P has the row sums of Q."""
+        return self.loss(Z) + self.normalization.shift(self.mass) / self.n_points
+
     def loss(self, Z: Array, exaggeration: float = 1.0) -> float:
-        """KL(P | Q) / n, the attraction's part multiplied by `exaggeration`."""
+        """What is descended, the attraction's part multiplied by `exaggeration`."""
         rows = np.empty(self.n_points)
         self._over_pairs(energy, Z, rows)
         total = self.negative_entropy + exaggeration * float(np.sum(rows)) + self.normalization.value(Z, self.rows)

@@ -303,7 +303,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                     "keep latent_self_loops=True, or raise marginal_tol.",
                     ConvergenceWarning,
                 )
-        self.kl_divergence_ = objective.loss(Z)
+        self.kl_divergence_ = objective.divergence(Z)
         if not np.isfinite(self.kl_divergence_) or not np.isfinite(Z).all():
             raise FloatingPointError(OVERFLOW)
         self.n_iter_, self.report_ = report.n_iter, report

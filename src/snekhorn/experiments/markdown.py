@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-ABSENT = "not available"
+ABSENT, PENDING = "not available", "not run yet"
 NEAR = 1.0  # a hundredth of a score: what counts as the same
 
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from .data import title
 from .drawing import curves, legend, panels
 from .experiment import Cells, Experiment, finished
-from .markdown import ABSENT, table
+from .markdown import PENDING, table
 from .table3 import SCORES, means
 from .table3 import plan as plan_of_table3
 
@@ -41,7 +41,7 @@ def report(cells: Cells) -> str:
                 ours, other = (found.get((name, column, score), {}) for column in pair)
                 shared = set(ours) & set(other)
                 shares.append(
-                    f"{np.sum([ours[xi] > other[xi] for xi in shared])} of {len(shared)}" if shared else ABSENT
+                    f"{np.sum([ours[xi] > other[xi] for xi in shared])} of {len(shared)}" if shared else PENDING
                 )
         rows.append([title(name), *shares])
     head = ["data", *(f"{score}, {how}" for how in ("our defaults", "paper's protocol") for score in SCORES)]

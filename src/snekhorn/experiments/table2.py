@@ -11,7 +11,7 @@ from ..datasets import CUMIDA
 from .clustering import KINDS, best, scored
 from .data import MICROARRAYS, chosen, grid, points, title
 from .experiment import SEPARATOR, Cells, Experiment, Plan, Settings, data_sets, finished
-from .markdown import ABSENT, difference, hundredths, table, verdict
+from .markdown import ABSENT, PENDING, difference, hundredths, table, verdict
 from .paper import CLUSTERING
 
 SETS = (*CUMIDA, "scgem", *MICROARRAYS, "snareseq", "snareseq, unit rows")  # the quickest first
@@ -37,7 +37,7 @@ def draw(cells: Cells) -> Figure | None:
 
 
 def report(cells: Cells) -> str:
-    rows = [_row(name, finished(cells)) for name in data_sets(cells)]
+    rows = [_row(name, cells) for name in data_sets(cells)]
     return (
         "ARI x 100, mean over seeds at the best point of the grid; the paper's in brackets. Difference and verdict "
         "are those of the symmetric entropic affinity.\n\n" + table(["data", *KINDS, "difference", "verdict"], rows)
@@ -45,10 +45,14 @@ def report(cells: Cells) -> str:
 
 
 def _row(name: str, cells: Cells) -> list[Any]:
-    found = {kind: cells.get(f"{name}{SEPARATOR}{kind}") for kind in KINDS}
+    keys = {kind: SEPARATOR.join((name, kind)) for kind in KINDS}
+    found = {kind: finished(cells).get(key) for kind, key in keys.items()}
+    absence = {kind: ABSENT if key in cells else PENDING for kind, key in keys.items()}
     ours = {kind: None if cell is None else (best(cell) or (None,))[0] for kind, cell in found.items()}
     theirs = dict(zip(KINDS, CLUSTERING.get(name.split(", ")[0], ()), strict=False))
-    shown = [f"{hundredths(v) or ABSENT}{f' ({theirs[kind]})' if kind in theirs else ''}" for kind, v in ours.items()]
+    shown = [
+        f"{hundredths(v) or absence[kind]}{f' ({theirs[kind]})' if kind in theirs else ''}" for kind, v in ours.items()
+    ]
     mine, paper = ours[OURS], theirs.get(OURS)
     mine = None if mine is None else 100.0 * mine
     return [title(name), *shown, difference(mine, paper), verdict(mine, paper) or "not in the paper"]

@@ -12,7 +12,7 @@ from ..datasets import CUMIDA
 from .data import FEW_POINTS, LARGE_POINTS, MICROARRAYS, chosen, grid, points, title
 from .experiment import SEPARATOR, Cells, Experiment, NotAvailable, Plan, Settings, data_sets, finished
 from .layouts import OUR_COLUMNS, PAPER_COLUMNS, PEERS, our_layouts, paper_layout, peer_layout, scores
-from .markdown import ABSENT, difference, hundredths, table, verdict
+from .markdown import ABSENT, PENDING, difference, hundredths, table, verdict
 from .paper import EMBEDDINGS
 
 # From the quickest: an interrupted run has whole rows.
@@ -134,7 +134,7 @@ def _entry(best: tuple[float, int], top: float | None) -> str:
 def _absence(cells: Cells, name: str, column: str) -> str:
     """Whether a cell could not be computed, or has not been yet."""
     start = SEPARATOR.join((name, column))
-    return ABSENT if any(key == start or key.startswith(start + SEPARATOR) for key in cells) else "not run yet"
+    return ABSENT if any(key == start or key.startswith(start + SEPARATOR) for key in cells) else PENDING
 
 
 def _best(values: dict[int, float] | None) -> tuple[float, int] | None:

@@ -119,6 +119,7 @@ def test_stopping_early_warns_and_leaves_a_finite_matrix(X, solver):
     assert not report.converged
     assert "max_iter" in report.reason
     assert max(report.marginal_gap, report.entropy_gap) > affinity.tol
+    assert report.unsolved_rows.size > 0
     assert np.isfinite(affinity.affinity_).all()
 
 
@@ -142,6 +143,19 @@ def test_the_gaps_of_the_report_are_those_of_the_matrix():
     H = entropies(P) + P.sum(axis=1)
     assert affinity.report_.marginal_gap == pytest.approx(row_gap(P), rel=1e-10)
     assert affinity.report_.entropy_gap == pytest.approx(np.abs(H - np.log(10.0) - 1.0).max(), rel=1e-10)
+
+
+@pytest.mark.parametrize("max_iter", [2, 5, 8])
+def test_the_report_names_the_rows_that_are_not_solved(max_iter):
+    tol = 1e-5  # halfway: at it some rows are solved and others are not
+    affinity = SymmetricEntropicAffinity(10.0, tol=tol, max_iter=max_iter)
+    said = fit_whatever_it_says(affinity, jittered_circle(40))
+    P, report = affinity.affinity_, affinity.report_
+    H = entropies(P) + P.sum(axis=1)
+    off = np.maximum(np.abs(P.sum(axis=1) - 1.0), np.abs(H - np.log(10.0) - 1.0)) >= tol
+    off[report.floor_rows] = False
+    np.testing.assert_array_equal(report.unsolved_rows, np.flatnonzero(off))
+    assert bool(said) == bool(off.any()) == (not report.converged)
 
 
 def test_starts_from_the_entropic_affinity_and_needs_far_fewer_passes_than_dual_ascent(many):

@@ -10,7 +10,7 @@ from .problems import Quadratic
 @pytest.mark.parametrize("seed", range(5))
 def test_finds_the_maximum_in_the_box(seed):
     problem = Quadratic.random(seed=seed)
-    outcome = maximize(problem, problem.start, tol=1e-10, max_iter=100)
+    outcome = maximize(problem, problem.evaluate(problem.start), tol=1e-10, max_iter=100)
     want = problem.solution()
     assert outcome.reason is Reason.CONVERGED
     np.testing.assert_allclose(outcome.point.x, want, atol=1e-7)
@@ -19,29 +19,31 @@ def test_finds_the_maximum_in_the_box(seed):
 
 def test_every_accepted_step_increases_the_value():
     problem = Quadratic.random()
-    values = maximize(problem, problem.start, tol=1e-10, max_iter=100).values
+    values = maximize(problem, problem.evaluate(problem.start), tol=1e-10, max_iter=100).values
     assert len(values) > 2
     assert (np.diff(values) >= -1e-13 * np.abs(values).max()).all()
 
 
 def test_passes_count_every_look_at_the_problem():
-    problem = Quadratic.random()
-    looks = []
+    problem, looks = Quadratic.random(), []
+    start = problem.evaluate(problem.start)
     problem.product = lambda x, v: looks.append(0) or Quadratic.product(problem, x, v)
     problem.evaluate = lambda x: looks.append(0) or Quadratic.evaluate(problem, x)
-    assert maximize(problem, problem.start, tol=1e-10, max_iter=100).n_passes == len(looks)
+    assert maximize(problem, start, tol=1e-10, max_iter=100).n_passes == len(looks)
 
 
 def test_progress_is_told_every_iteration():
     problem, told = Quadratic.random(), []
-    outcome = maximize(problem, problem.start, tol=1e-8, max_iter=100, progress=lambda i, p: told.append((i, p.gap)))
+    outcome = maximize(
+        problem, problem.evaluate(problem.start), tol=1e-8, max_iter=100, progress=lambda i, p: told.append((i, p.gap))
+    )
     assert [i for i, _ in told] == list(range(outcome.n_iter + 1))
     assert told[-1][1] < 1e-8
 
 
 def test_stops_at_max_iter():
     problem = Quadratic.random()
-    outcome = maximize(problem, problem.start, tol=1e-12, max_iter=1)
+    outcome = maximize(problem, problem.evaluate(problem.start), tol=1e-12, max_iter=1)
     assert outcome.reason is Reason.MAX_ITER
     assert outcome.n_iter == 1
 
@@ -49,7 +51,7 @@ def test_stops_at_max_iter():
 def test_a_value_that_is_not_finite_ends_the_loop():
     problem = Quadratic.random()
     problem.b = np.full_like(problem.b, np.nan)
-    assert maximize(problem, problem.start, tol=1e-8, max_iter=100).reason is Reason.OVERFLOW
+    assert maximize(problem, problem.evaluate(problem.start), tol=1e-8, max_iter=100).reason is Reason.OVERFLOW
 
 
 @pytest.mark.parametrize("enough", [1e-2, 1e-20])

@@ -112,7 +112,9 @@ class Affinity(BaseEstimator, ABC):
 
     def _warn(self) -> None:
         if not self.report_.converged:
-            warn(f"{type(self).__name__} did not converge: {self.report_}.", ConvergenceWarning)
+            rows = self.report_.unsolved_rows
+            named = f" Rows not solved: {rows.size} (first {rows[0]}), in report_.unsolved_rows." if rows.size else ""
+            warn(f"{type(self).__name__} did not converge: {self.report_}.{named}", ConvergenceWarning)
         if (rows := self.report_.unreachable_rows).size:
             warn(
                 f"{rows.size} rows (first {rows[0]}) cannot reach perplexity {self._asked_perplexity():g} on "

@@ -112,6 +112,7 @@ class DoublyStochasticAffinity(Affinity):
             marginal_gap=outcome.point.marginal_gap,
             entropy_gap=abs(mean_entropy(outcome.point) - target),
             reason=outcome.reason.value,
+            unsolved_rows=outcome.point.unsolved(self.tol),
             dual_values=outcome.values,
         )
         return cost.symmetric_affinity(lam, gam, self_loops=self.self_loops), report
@@ -149,10 +150,14 @@ class _Scaling:
             self.n_passes += balance(self.cost, x)
         before = self.n_iter
         outcome = maximize(
-            dual, x, tol=tol, max_iter=self.max_iter, progress=lambda n, point: self.progress(before + n, point)
+            dual,
+            dual.evaluate(dual.project(x)),
+            tol=tol,
+            max_iter=self.max_iter,
+            progress=lambda n, point: self.progress(before + n, point),
         )
         self.n_iter += outcome.n_iter
-        self.n_passes += outcome.n_passes
+        self.n_passes += 1 + outcome.n_passes
         self.lam, self.bandwidth = outcome.point.x[0], bandwidth
         return outcome
 

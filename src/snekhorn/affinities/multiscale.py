@@ -131,6 +131,7 @@ def _together(reports: list[SolveReport]) -> SolveReport:
         reason=(unsolved or reports)[0].reason,
         floor_rows=_union([report.floor_rows for report in reports]),
         unreachable_rows=_union([report.unreachable_rows for report in reports]),
+        unsolved_rows=_union([report.unsolved_rows for report in reports]),
     )
 
 

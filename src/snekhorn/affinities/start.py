@@ -6,11 +6,12 @@ import numpy as np
 
 from ..costs import DenseCost, GraphCost
 from ..kernels.entropic import BANDWIDTH, LOG_NORMALIZER, NEAREST
-from ..optim.newton import Array
+from ..optim.newton import Array, Point
 from .dual import SymmetricDual
 
 MAX_SWEEPS = 6
 SLACK = 0.5  # rows whose log mass is within this are left alone
+FAR, SETTLE_STEPS = 5.0, 5  # a gap from which Sinkhorn steps are cheaper than Newton's, and how many
 REFILL_STEPS, SMALLEST_MASS = 20, 1e-300
 ENOUGH = 1.0  # worst log mass at which Newton's method takes over
 
@@ -38,6 +39,14 @@ def balance(cost: DenseCost | GraphCost, x: Array) -> int:
     return n_sweeps
 
 
+def settle(dual: SymmetricDual, x: Array) -> tuple[Point, int]:
+    """The point to start Newton's method from, and the passes used: near hubs, x itself is too far away."""
+    point = dual.evaluate(dual.project(x))
+    if not FAR < point.gap < np.inf:
+        return point, 1
+    return _scale(dual, point, SETTLE_STEPS), 1 + SETTLE_STEPS
+
+
 def refill(dual: SymmetricDual, x: Array) -> tuple[Array, int]:
     """Give rows whose mass has vanished it back, by Sinkhorn steps at fixed bandwidths; with the passes used.
 
@@ -46,9 +55,16 @@ def refill(dual: SymmetricDual, x: Array) -> tuple[Array, int]:
     """
     lower = np.broadcast_to(dual.lower, x[1].shape)
     for _ in range(2):
-        for _ in range(REFILL_STEPS):
-            mass = 1.0 - dual.evaluate(x).gradient[0]
-            x = dual.project(np.stack([x[0] - x[1] * np.log(np.maximum(mass, SMALLEST_MASS)), x[1]]))
-        above = dual.evaluate(x).gradient[1] < 0.0
+        point = _scale(dual, dual.evaluate(x), REFILL_STEPS)
+        x, above = point.x, point.gradient[1] < 0.0
         x = np.stack([np.where(above, x[0] * lower / x[1], x[0]), np.where(above, lower, x[1])])
-    return x, 2 * REFILL_STEPS + 2
+    return x, 2 * (1 + REFILL_STEPS)
+
+
+def _scale(dual: SymmetricDual, point: Point, n_steps: int) -> Point:
+    """The point after so many Sinkhorn steps, every one of which scales all rows at once towards a sum of one."""
+    for _ in range(n_steps):
+        mass = np.maximum(1.0 - point.gradient[0], SMALLEST_MASS)
+        lam, gam = point.x
+        point = dual.evaluate(dual.project(np.stack([lam - gam * np.log(mass), gam])))
+    return point

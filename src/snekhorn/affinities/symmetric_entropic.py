@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..costs import DenseCost, GraphCost
@@ -13,7 +15,7 @@ from ..validation import check_choice, check_count, check_perplexity, check_posi
 from .base import Affinity, Matrix
 from .capacity import feed_starved, metropolis_entropies
 from .dual import SymmetricDual
-from .start import balance, entropic_start, refill
+from .start import balance, entropic_start, refill, settle
 
 FLOOR = 1e-2  # smallest entropy dual of a row, relative to its bandwidth in the ordinary entropic affinity
 NARROWEST = 1e-3  # bandwidth that counts at least for the floor, relative to the median: near duplicates have none
@@ -159,7 +161,9 @@ class SymmetricEntropicAffinity(Affinity):
         max_iter = MAX_ITER[self.solver] if self.max_iter is None else self.max_iter
         with show_progress(f"SEA, {self.solver}", verbose=self.verbose) as progress:
             if self.solver == "newton":
-                return maximize(dual, x, tol=self.tol, max_iter=max_iter, progress=progress)
+                point, passes = settle(dual, x)
+                outcome = maximize(dual, point, tol=self.tol, max_iter=max_iter, progress=progress)
+                return replace(outcome, n_passes=passes + outcome.n_passes)
             return ascend(
                 dual,
                 x,
@@ -183,5 +187,6 @@ class SymmetricEntropicAffinity(Affinity):
             reason=outcome.reason.value,
             floor_rows=np.flatnonzero((point.x[1] <= dual.lower) & point.held),
             unreachable_rows=np.flatnonzero(lowered | starved),
+            unsolved_rows=point.unsolved(self.tol),
             dual_values=outcome.values,
         )

@@ -138,6 +138,7 @@ def _layout_facts(model: NeighborEmbedding) -> dict[str, Any]:
             "entropy_gap": affinity.entropy_gap,
             "n_floor_rows": affinity.n_floor_rows,
             "n_unreachable_rows": int(affinity.unreachable_rows.size),
+            "n_unsolved_rows": int(affinity.unsolved_rows.size),
             "neighbor_recall": affinity.neighbor_recall,
         },
     }

@@ -19,8 +19,9 @@ Array: TypeAlias = NDArray[Any]  # of float64
 MAX_CG_ITERATIONS = 60
 MAX_PASSES = 1000  # a problem that is not solved by then is not going to be
 LOOSEST_CG, TIGHTEST_CG, CG_POWER = 0.3, 1e-3, 0.7  # relative residual asked of CG: a power of the gap
-SMALLEST_SHRINK = 0.4  # a boxed unknown keeps at least this share of its value in one step
-FIRST_DAMPING, DAMPING_GROWTH, LARGEST_DAMPING = 0.1, 4.0, 1e12
+SMALLEST_SHRINK = 0.2  # a boxed unknown keeps at least this share of its value in one step
+FIRST_DAMPING, DAMPING_GROWTH, LARGEST_DAMPING = 1.0, 4.0, 1e12
+FAR = 1.0  # a gap from which the first step is damped: undamped, it would only be refused
 SUFFICIENT_INCREASE = 0.05  # of the predicted one, to accept a step
 GOOD_MODEL, POOR_MODEL = 0.7, 0.25  # ratios of actual to predicted increase that move the damping
 ROUNDING = 1e-15  # relative size below which a change of the value is noise
@@ -49,6 +50,12 @@ class Point:
     def gap(self) -> float:
         return max(self.marginal_gap, self.entropy_gap)
 
+    def unsolved(self, tol: float) -> NDArray[np.intp]:
+        """Rows that keep the gap at tol or above."""
+        off = ~(np.abs(self.gradient) < tol)  # NaN is off, too
+        off[1] &= ~self.held
+        return np.flatnonzero(off.any(axis=0))
+
 
 class Problem(Protocol):
     lower: Array | float
@@ -73,15 +80,15 @@ class Outcome:
 @np.errstate(over="ignore", invalid="ignore")  # a trial step may overflow: its gap says so
 def maximize(
     problem: Problem,
-    x: Array,
+    point: Point,
     *,
     tol: float,
     max_iter: int,
     progress: Callable[[int, Point], None] | None = None,
 ) -> Outcome:
-    """Maximise from x until both gaps are below tol."""
-    point = problem.evaluate(problem.project(x))
-    values, passes, damping, plain = [point.value], 1, 0.0, False
+    """Maximise from a point until both gaps are below tol."""
+    values, passes, plain = [point.value], 0, False
+    damping = FIRST_DAMPING if point.gap > FAR else 0.0
     for n_iter in range(max_iter + 1):
         if progress is not None:
             progress(n_iter, point)

@@ -50,6 +50,8 @@ class SolveReport:
     unreachable_rows : ndarray of int
         Rows that cannot reach the perplexity asked for (too few edges, or neighbours whose mass is
         spent) and were given the largest one they can be sure to reach.
+    unsolved_rows : ndarray of int
+        Rows whose sum or entropy is still off by the tolerance or more: empty if `converged`.
     dual_values : list of float
         Dual objective after every accepted step.
     neighbor_recall : float or None
@@ -64,6 +66,7 @@ class SolveReport:
     reason: str
     floor_rows: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     unreachable_rows: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    unsolved_rows: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     dual_values: list[float] = field(default_factory=list)
     neighbor_recall: float | None = None
 

@@ -183,6 +183,12 @@ def test_other_files_are_refused(written, foreign):
         snekhorn.load(written)
 
 
+def test_a_file_that_is_no_archive_is_called_that(written):
+    written.write_text("x,y\n1,2\n")
+    with pytest.raises(ValueError, match=r"it is no \.npz archive"):
+        snekhorn.load(written)
+
+
 def test_a_newer_format_is_refused(tmp_path):
     path = tmp_path / "new"
     _archive(path, **_header(format=FORMAT + 1))

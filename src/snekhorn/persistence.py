@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 from scipy import sparse
@@ -56,6 +56,9 @@ def load_with_notes(path: Any) -> tuple[Any, dict[str, Any]]:
     """Read the estimator and the notes that `save` wrote."""
     with open(path, "rb") as file:
         try:
+            if not is_zipfile(file):  # NumPy would speak of pickles
+                raise BadZipFile("it is no .npz archive")
+            file.seek(0)
             archive = np.load(file, allow_pickle=False)
             header = json.loads(str(archive[HEADER]))
             version = int(header["format"])

@@ -51,6 +51,13 @@ def test_methods(folder, as_json, method):
     assert np.isfinite(read_layouts(folder / "t.csv").only).all()
 
 
+def test_a_column_whose_name_has_a_comma_is_quoted(folder, as_json):
+    table = arrow_csv.read_csv("digits.csv").rename_columns({"p10": "p10, raw"})
+    arrow_csv.write_csv(table, "named.csv")
+    facts = as_json("embed", "named.csv", "--columns", 'p20,"p10, raw", p30', "--out", "t.csv", *FAST)
+    assert facts["n_columns"] == 3
+
+
 def test_several_perplexities(folder, as_json):
     facts = as_json("embed", "digits.csv", *LABELS, "-p", "5,30", "-p", 10, "--out", "t.csv", "--plot", "t.png", *FAST)
     found = read_layouts(folder / "t.csv")

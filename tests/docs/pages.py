@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-FENCE = re.compile(r"^(?P<skip><!-- not run: .+ -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
+FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,6 @@ class Block:
     language: str
     text: str
     line: int
-    skipped: bool
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ def blocks(page):
     """The blocks of code of a page, in order."""
     text = page.read_text(encoding="utf-8")
     return [
-        Block(found["language"], found["text"], text.count("\n", 0, found.start("text")), found["skip"] is not None)
+        Block(found["language"], found["text"], text.count("\n", 0, found.start("text")))
         for found in FENCE.finditer(text)
     ]
 

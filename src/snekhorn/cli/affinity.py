@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from . import options
-from .embed import read_points
 from .options import perplexities, split
 from .outputs import check_files, write_each
+from .points import Source, read_points
 from .session import session
 
 Kind = Literal["symmetric-entropic", "entropic", "symmetrized-entropic", "doubly-stochastic", "gaussian", "self-tuning"]
@@ -33,7 +33,7 @@ def affinity(  # noqa: PLR0913
     rep: options.Rep = None,
     metric: options.Metric = "sqeuclidean",
     pca: options.Pca = None,
-    standardize: Annotated[bool, typer.Option(help="Give all columns the same spread first.")] = False,
+    standardize: options.Standardize = False,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     force: options.Force = False,
@@ -52,18 +52,8 @@ def affinity(  # noqa: PLR0913
 
         perplexities([str(perplexity)])
         check_files([(out, (".npz", ".mtx"))], [input], force=force)
-        points = read_points(
-            run,
-            input,
-            columns=split(columns),
-            label=label,
-            id=id,
-            rep=rep,
-            pca=pca,
-            standardize=standardize,
-            metric=metric,
-            seed=seed,
-        )
+        source = Source(input, split(columns), label, id, rep)
+        points = read_points(run, source, metric=metric, pca=pca, standardize=standardize, seed=seed)
         model = _affinity(kind, perplexity)
         model.set_params(metric=metric, n_neighbors=neighbors or "auto", self_loops=self_loops, n_jobs=jobs)
         with run.stage("affinity", f"computing the {kind} affinity of {points.X.shape[0]:,} points"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,25 +10,13 @@ import typer
 from . import options
 from .options import CLASSES, perplexities, split
 from .outputs import Outputs, default_outputs
+from .points import Points, Source, read_points
 from .session import Session, session
 
 if TYPE_CHECKING:
     from ..estimators import NeighborEmbedding
     from ..io import Table
-    from ..reduction import Reduction
     from .report import Report
-
-UNEQUAL = 100.0  # ratio of spreads from which on columns are likely to have different units
-MANY_COLUMNS = 50  # more are reduced to as many principal components, as in the paper
-
-
-@dataclass
-class Points:
-    """What is laid out: the table, its numbers after reduction."""
-
-    table: Table
-    X: Any
-    reduction: Reduction | None
 
 
 def embed(  # noqa: PLR0913
@@ -43,7 +30,7 @@ def embed(  # noqa: PLR0913
     rep: options.Rep = None,
     metric: options.Metric = "sqeuclidean",
     pca: options.Pca = None,
-    standardize: Annotated[bool, typer.Option(help="Give all columns the same spread first.")] = False,
+    standardize: options.Standardize = False,
     dimensions: Annotated[int, typer.Option("--dimensions", "-d", min=1, max=3, help="Of the layout.")] = 2,
     exaggeration: Annotated[float, typer.Option(help="Above 1: tighter clusters, further apart.")] = 1.0,
     max_iter: Annotated[int, typer.Option(min=1, help="Largest number of iterations.")] = 2000,
@@ -79,18 +66,8 @@ def embed(  # noqa: PLR0913
         outputs = outputs if outputs.paths else default_outputs(input, method)
         outputs.check([input], force=force, several=len(wanted) > 1)
         _check_dimensions(dimensions, outputs)
-        points = read_points(
-            run,
-            input,
-            columns=split(columns),
-            label=label,
-            id=id,
-            rep=rep,
-            pca=pca,
-            standardize=standardize,
-            metric=metric,
-            seed=seed,
-        )
+        source = Source(input, split(columns), label, id, rep)
+        points = read_points(run, source, metric=metric, pca=pca, standardize=standardize, seed=seed)
         model = _model(
             method,
             n_components=dimensions,
@@ -115,46 +92,6 @@ def embed(  # noqa: PLR0913
         color, title = color or label, title or input.name
         write_outputs(run, outputs, report, points, fitted, asked=wanted, color=color, title=title)
         run.result(report.facts(outputs), report.text(outputs, run))
-
-
-def read_points(
-    run: Session,
-    input: Path,
-    *,
-    columns: list[str] | None,
-    label: str | None,
-    id: str | None,
-    rep: str | None,
-    pca: int | None,
-    standardize: bool,
-    metric: str,
-    seed: int,
-) -> Points:
-    """Read a file, give its columns one spread if asked, and reduce it where it is wide."""
-    from ..io import InputError, read_table
-    from ..pairs import check_metric
-    from ..reduction import fit_reduction, fit_scaling, spread
-
-    check_metric(metric)
-    with run.stage("read", f"reading {input}"):
-        table = read_table(input, columns=columns, label=label, id=id, rep=rep)
-        for note in table.notes:
-            run.note(note)
-    n, p = table.X.shape
-    if n < 2:
-        raise InputError(f"{input} has 1 row; a layout needs at least 2 points.")
-    euclidean = metric in ("sqeuclidean", "euclidean")
-    n_components = (MANY_COLUMNS if euclidean else 0) if pca is None else pca
-    reduced = 0 < n_components < min(n, p)
-    if not standardize and p <= MANY_COLUMNS and (ratio := spread(table.X)) > UNEQUAL:
-        run.note(f"the spreads of the columns differ by a factor of {ratio:,.0f}: --standardize gives all the same")
-    if not reduced and not standardize:
-        return Points(table, table.X, None)
-    what = f"reducing {p:,} columns to {n_components} principal components" if reduced else "giving columns one spread"
-    with run.stage("pca", what):
-        scaling = fit_scaling(table.X) if standardize else None
-        reduction = scaling if scaling and not reduced else fit_reduction(table.X, n_components, seed, scaling)
-        return Points(table, reduction.apply(table.X), reduction)
 
 
 def fit(run: Session, model: NeighborEmbedding, X: Any, wanted: list[float]) -> list[NeighborEmbedding]:

@@ -9,6 +9,7 @@ import typer
 
 from . import options
 from .options import split
+from .points import Source
 from .session import session
 
 if TYPE_CHECKING:
@@ -37,14 +38,14 @@ def evaluate(
     snekhorn evaluate cells.csv cells.tsnekhorn.parquet --label type
     """
     with session(as_json=as_json, quiet=quiet) as run:
-        from ..io import read_layouts, read_table
+        from ..io import read_layouts
         from ..metrics import evaluate as score
         from ..pairs import check_metric
         from .report import label_codes, score_lines
 
         check_metric(metric)
         with run.stage("read", f"reading {input} and {embedding}"):
-            table = read_table(input, columns=split(columns), label=label, id=id, rep=rep)
+            table = Source(input, split(columns), label, id, rep).read()
             found = read_layouts(embedding, columns=split(coordinates))
             order = _order(input, embedding, table, found)
         y = None if label is None else label_codes(table.values(label))

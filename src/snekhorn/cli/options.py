@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -22,7 +23,9 @@ FORMATS = "CSV, TSV, Parquet, Arrow, NPY, NPZ, MTX or H5AD, by its suffix"
 Input = Annotated[Path, typer.Argument(help=f"File of points, one a row: {FORMATS}.", show_default=False)]
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--columns", help="Columns of numbers to use, separated by commas; all if not given.", metavar="A,B"),
+    typer.Option(
+        "--columns", help="Columns of numbers to use, separated by commas; all if not given.", metavar='A,B,"C,D"'
+    ),
 ]
 Label = Annotated[str | None, typer.Option("--label", help="Column of classes: colours the picture, is not laid out.")]
 Id = Annotated[str | None, typer.Option("--id", help="Column that names the points.")]
@@ -32,6 +35,7 @@ Pca = Annotated[
     int | None,
     typer.Option("--pca", min=0, help="Reduce to that many principal components; 0 for none.  (default: 50 if more)"),
 ]
+Standardize = Annotated[bool, typer.Option(help="Give all columns the same spread first.")]
 Seed = Annotated[int, typer.Option("--seed", help="Of random choices; the same seed gives the same bits.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", help="Threads.  (default: all cores)")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
@@ -50,8 +54,10 @@ Perplexity = Annotated[
 
 
 def split(values: list[str] | None) -> list[str] | None:
-    """Values given in several options, or separated by commas, or both."""
-    return None if values is None else [part.strip() for value in values for part in value.split(",") if part.strip()]
+    """Values given in several options, or separated by commas, or both; one with a comma stands in double quotes."""
+    if values is None:
+        return None
+    return [part.strip() for parts in csv.reader(values, skipinitialspace=True) for part in parts if part.strip()]
 
 
 def perplexities(values: list[str] | None) -> list[float]:

@@ -14,7 +14,7 @@ from .session import Session
 
 if TYPE_CHECKING:
     from ..estimators import NeighborEmbedding
-    from .embed import Points
+    from .points import Points
 
 MEANINGS = {
     "neighbor_recall": "of a point's 15 nearest neighbours, the share that is still near in the layout",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ..estimators import NeighborEmbedding
-    from .embed import Points
+    from .points import Points
     from .report import Report
 
 

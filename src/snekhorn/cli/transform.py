@@ -9,6 +9,7 @@ import typer
 
 from . import options
 from .outputs import Outputs, write_each
+from .points import Source
 from .session import session
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def transform(
     """
     with session(as_json=as_json, quiet=quiet) as run:
         Outputs(out).check([model, input], force=force, several=False)
-        from ..io import InputError, Layouts, read_table, write_layouts
+        from ..io import InputError, Layouts, write_layouts
         from ..persistence import load_with_notes
 
         if not model.exists():
@@ -47,7 +48,7 @@ def transform(
             columns = notes.get("columns", [])
             asked = columns if columns and _names_columns(input, columns) else None
             rep = rep or (notes.get("rep") if input.name.lower().endswith(".h5ad") else None)
-            table = read_table(input, columns=asked, label=label, id=id, rep=rep)
+            table = Source(input, asked, label, id, rep).read()
         with run.stage("place", f"placing {table.X.shape[0]:,} points"):
             Z = estimator.transform(_reduced(table, notes))
         write_each(run, {out: lambda file: write_layouts(Layouts({"": Z}, table.metadata), file)})

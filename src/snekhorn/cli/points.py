@@ -1,0 +1,69 @@
+"""The points of a command: a file read, its columns given one spread if asked, and reduced where they are many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .session import Session
+
+if TYPE_CHECKING:
+    from ..io import Table
+    from ..reduction import Reduction
+
+UNEQUAL = 100.0  # ratio of spreads from which on columns are likely to have different units
+MANY_COLUMNS = 50  # more are reduced to as many principal components, as in the paper
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of points, and what its columns are."""
+
+    path: Path
+    columns: list[str] | None = None
+    label: str | None = None
+    id: str | None = None
+    rep: str | None = None
+
+    def read(self) -> Table:
+        from ..io import read_table
+
+        return read_table(self.path, columns=self.columns, label=self.label, id=self.id, rep=self.rep)
+
+
+@dataclass
+class Points:
+    """What is laid out: the table, its numbers after reduction."""
+
+    table: Table
+    X: Any
+    reduction: Reduction | None
+
+
+def read_points(run: Session, source: Source, *, metric: str, pca: int | None, standardize: bool, seed: int) -> Points:
+    """Read a file, give its columns one spread if asked, and reduce it where it is wide."""
+    from ..io import InputError
+    from ..pairs import check_metric
+    from ..reduction import fit_reduction, fit_scaling, spread
+
+    check_metric(metric)
+    with run.stage("read", f"reading {source.path}"):
+        table = source.read()
+        for note in table.notes:
+            run.note(note)
+    n, p = table.X.shape
+    if n < 2:
+        raise InputError(f"{source.path} has 1 row; a layout needs at least 2 points.")
+    euclidean = metric in ("sqeuclidean", "euclidean")
+    n_components = (MANY_COLUMNS if euclidean else 0) if pca is None else pca
+    reduced = 0 < n_components < min(n, p)
+    if not standardize and p <= MANY_COLUMNS and (ratio := spread(table.X)) > UNEQUAL:
+        run.note(f"the spreads of the columns differ by a factor of {ratio:,.0f}: --standardize gives all the same")
+    if not reduced and not standardize:
+        return Points(table, table.X, None)
+    what = f"reducing {p:,} columns to {n_components} principal components" if reduced else "giving columns one spread"
+    with run.stage("pca", what):
+        scaling = fit_scaling(table.X) if standardize else None
+        reduction = scaling if scaling and not reduced else fit_reduction(table.X, n_components, seed, scaling)
+        return Points(table, reduction.apply(table.X), reduction)

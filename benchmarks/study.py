@@ -19,8 +19,8 @@ from .measure import N_THREADS, markdown, say
 from .quality import SCORES, UNIT_ROWS
 
 PERPLEXITIES = (10, 30, 100)
-N_MNIST = 10_000
-LEFT_OUT = ("CIFAR",)  # as large as the part of MNIST, and of the same kind
+N_MNIST = 5_000
+LEFT_OUT = ("CIFAR",)  # of the same kind as MNIST
 QUICK_DATA = ("scGEM", "blue cell (khan)")
 
 # Parameters of TSNEkhorn, and attributes of its schedule.

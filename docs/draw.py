@@ -1,5 +1,6 @@
 """Draw the pictures of the documentation: python docs/draw.py [names]; all if none is given."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -129,6 +130,34 @@ def perplexity() -> None:
     plt.close(figure)
 
 
+def choices() -> None:
+    """What variants of t-SNEkhorn change, from what `python -m benchmarks study` measured."""
+    rows = json.loads((IMAGES.parent / "benchmarks" / "study.json").read_text())["results"]["rows"]
+    names = list(dict.fromkeys(row["data"] for row in rows))
+    variants = [variant for variant in dict.fromkeys(row["variant"] for row in rows) if variant != "defaults"]
+    figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.2), sharey=True, layout="constrained")
+    for ax, score in zip(axes, ("silhouette", "neighbor_recall"), strict=True):
+        best = {
+            (name, variant): _best(rows, name, variant, score) for name in names for variant in ["defaults", *variants]
+        }
+        for at, variant in enumerate(variants):
+            change = [best[name, variant] - best[name, "defaults"] for name in names]
+            ax.plot(change, np.full(len(change), at), "o", color="#0072B2", alpha=0.45, markersize=6, markeredgewidth=0)
+            ax.plot(np.mean(change), at, "|", color="#D55E00", markersize=18, markeredgewidth=2.5)
+        ax.axvline(0.0, color="0.7", linewidth=1, zorder=0)
+        ax.set_title(f"{score.replace('_', ' ').replace('neighbor', 'neighbour')}, change", fontsize=10, loc="left")
+        ax.spines[["top", "right", "left"]].set_visible(False)
+        ax.tick_params(left=False)
+    axes[0].set_yticks(range(len(variants)), labels=variants, fontsize=9)
+    axes[0].invert_yaxis()
+    figure.savefig(IMAGES / "choices.png", dpi=150)
+    plt.close(figure)
+
+
+def _best(rows, name, variant, score):
+    return max(row[score] for row in rows if row["data"] == name and row["variant"] == variant)
+
+
 def _scores(P, y):
     diagonal = np.diag(P)
     other = P.sum(axis=1) - diagonal
@@ -139,7 +168,7 @@ def _scores(P, y):
 
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
-    pictures = (start, rows, loss, methods, exaggerations, layouts, perplexity)
+    pictures = (start, rows, loss, methods, exaggerations, layouts, perplexity, choices)
     for draw in pictures:
         if draw.__name__ in (sys.argv[1:] or [each.__name__ for each in pictures]):
             draw()

@@ -7,10 +7,11 @@ from snekhorn.kernels.placement import add_log, pull_places
 @pytest.mark.parametrize("student", [True, False])
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_sums_over_neighbours_are_the_formula(student, d, rng):
-    z, places, p = rng.normal(size=(20, d)), rng.normal(size=(6, d)), rng.uniform(size=(6, 4))
-    indices = rng.integers(20, size=(6, 4))
+    z, places, p = rng.normal(size=(20, d)), rng.normal(size=(6, d)), rng.uniform(size=(9, 4))
+    indices, chosen = rng.integers(20, size=(9, 4)), np.array([8, 0, 3, 4, 5, 7])
     out = np.full((6, 2 + d), np.nan)
-    pull_places(1, 5, indices, p, z, places, student, out)
+    pull_places(1, 5, chosen, indices, p, z, places, student, out)
+    indices, p = indices[chosen], p[chosen]
     difference = places[:, None] - z[indices]
     squared = (difference**2).sum(axis=2)
     weight, cost = (p / (1.0 + squared), np.log1p(squared)) if student else (p, squared)

@@ -27,21 +27,21 @@ def place(field: Field, Z: Array, indices: Any, p: Array, n_threads: int) -> Arr
     """Places (m, d) of new points with neighbours `indices` (m, k), nearest first, and affinities p (m, k)."""
     problem = _Placement(field, Z, indices, p, n_threads)
     starts = [Z[indices[:, k]] for k in range(min(CANDIDATES, indices.shape[1]))]
-    losses = np.stack([problem.evaluate(start)[0] for start in starts])
-    places = np.stack(starts)[np.argmin(losses, axis=0), np.arange(len(indices))]
-    loss, move = problem.evaluate(places)
+    everyone = np.arange(len(indices))
+    losses = np.stack([problem.evaluate(everyone, start)[0] for start in starts])
+    places = np.stack(starts)[np.argmin(losses, axis=0), everyone]
+    loss, move = problem.evaluate(everyone, places)
     step = np.ones(len(places))
     for _ in range(MAX_STEPS):
-        active = (step > SHORTEST_STEP) & (np.abs(step[:, None] * move).max(axis=1) > STILL)
-        if not active.any():
+        rows = np.flatnonzero((step > SHORTEST_STEP) & (np.abs(step[:, None] * move).max(axis=1) > STILL))
+        if not rows.size:
             break
-        tried = np.where(active[:, None], places + step[:, None] * move, places)
-        new_loss, new_move = problem.evaluate(tried)
-        better = active & (new_loss < loss) & (new_loss > -np.inf)  # a potential of 0 is noise
-        places = np.where(better[:, None], tried, places)
-        move = np.where(better[:, None], new_move, move)
-        loss = np.where(better, new_loss, loss)
-        step = np.where(better, np.minimum(1.0, 2.0 * step), np.where(active, step / 2, step))
+        tried = places[rows] + step[rows, None] * move[rows]
+        new_loss, new_move = problem.evaluate(rows, tried)
+        better = (new_loss < loss[rows]) & (new_loss > -np.inf)  # a potential of 0 is noise
+        step[rows] = np.where(better, np.minimum(1.0, 2.0 * step[rows]), step[rows] / 2)
+        rows = rows[better]
+        places[rows], move[rows], loss[rows] = tried[better], new_move[better], new_loss[better]
     return places
 
 
@@ -52,13 +52,17 @@ class _Placement:
         self.field, self.Z, self.n_threads = field, np.ascontiguousarray(Z, dtype=float), n_threads
         self.indices, self.p = np.ascontiguousarray(indices), np.ascontiguousarray(p, dtype=float)
 
-    def evaluate(self, places: Array) -> tuple[Array, Array]:
-        """L, and minus its gradient over twice the attraction's weight: the fixed point without repulsion."""
+    def evaluate(self, rows: Array, places: Array) -> tuple[Array, Array]:
+        """L of some of the points, and minus its gradient over twice the attraction's weight.
+
+        That would be the way to the fixed point if there were no repulsion.
+        """
         places = np.ascontiguousarray(places)
         m, d = places.shape
         sums = np.empty((m, 2 + d))
         student = self.field.kernel is Kernel.STUDENT
-        run_rows(pull_places, m, self.p.size, self.n_threads, self.indices, self.p, self.Z, places, student, sums)
+        work = m * self.p.shape[1]
+        run_rows(pull_places, m, work, self.n_threads, rows, self.indices, self.p, self.Z, places, student, sums)
         phi, slope = self.field.at(places)
         loss = sums[:, 0].copy()
         run_rows(add_log, m, m, 1, phi, loss)

@@ -16,6 +16,7 @@ from .kernels.threads import run_rows
 Array: TypeAlias = NDArray[Any]  # of float64, or float32 where the input is
 
 ROWS_AT_ONCE = 256  # of a dense matrix, where a temporary of the whole would double the memory
+ROUNDING = 64.0  # of a cost, in units of its last digit
 
 
 class _Cost:
@@ -43,7 +44,9 @@ class _Cost:
         target[:] = entropy
         rows = np.empty((n, entropic.N_COLUMNS))
         arrays, kernel = self._row_kernel()
-        self._run(kernel, *arrays, self_loops, inverse, target, rows)
+        rounding = ROUNDING * float(np.finfo(arrays[-1].dtype).eps)
+        self._run(kernel, *arrays, self_loops, inverse, target, rounding, rows)
+        _choose_bandwidths(rows)
         return rows
 
     def _row_kernel(self) -> tuple[tuple[Array, ...], Any]:
@@ -51,6 +54,17 @@ class _Cost:
 
     def _run(self, kernel: Any, *args: Any) -> None:
         run_rows(kernel, self.n_points, self.n_pairs, self.n_threads, *args)
+
+
+def _choose_bandwidths(rows: Array) -> None:
+    """Rows whose costs are all equal have the same affinities at any bandwidth: give them a usual one of these data."""
+    bandwidth = rows[:, entropic.BANDWIDTH]
+    free = np.isinf(bandwidth)
+    for usual in (bandwidth[~free], rows[:, entropic.NEAREST]):
+        if free.any() and usual.size and (median := np.median(usual)) > 0.0:
+            bandwidth[free] = median
+            return
+    bandwidth[free] = 1.0  # all points are one
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,15 @@ import warnings
 import numpy as np
 import pytest
 
-from snekhorn.affinities import EntropicAffinity, GaussianAffinity, SelfTuningAffinity, SymmetricEntropicAffinity
+from snekhorn.affinities import (
+    DoublyStochasticAffinity,
+    EntropicAffinity,
+    GaussianAffinity,
+    SelfTuningAffinity,
+    SymmetricEntropicAffinity,
+)
 from snekhorn.neighbors import find_neighbors
-from tests.helpers import clusters
+from tests.helpers import clusters, dense
 
 X = clusters(60)
 
@@ -38,6 +44,36 @@ def test_neighbours_within_groups_far_apart(offset):
     truth = np.sort(distances, axis=1)[:, :10]
     assert np.mean(found.costs[:500] <= truth[:, -1:] * (1 + 1e-12)) >= 0.9
     assert found.recall >= 0.9
+
+
+LATTICE = np.stack(np.meshgrid(np.arange(6.0), np.arange(6.0)), axis=-1).reshape(-1, 2)  # rows of equal costs
+STACK = np.concatenate([np.zeros((60, 3)), clusters(40)])
+ALIKE = {
+    "lattice": (LATTICE, SymmetricEntropicAffinity(2.5, n_neighbors=4, self_loops=False)),
+    "stack": (STACK, SymmetricEntropicAffinity(8.0, n_neighbors=15)),
+    "stack, one bandwidth": (STACK, GaussianAffinity(perplexity=8.0, n_neighbors=15)),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("scale", [1e-6, 0.01, 0.1, 1e6])
+@pytest.mark.parametrize("name", ALIKE)
+def test_rows_of_equal_costs_are_the_same_at_any_scale(name, scale, dtype):
+    points, affinity = ALIKE[name]
+    want = dense(affinity.fit_transform(points))
+    assert affinity.report_.converged
+    found = dense(affinity.fit_transform((points * scale).astype(dtype)))
+    assert affinity.report_.converged
+    # In float32 the last of a point's neighbours, two of them equally far, may be another one.
+    np.testing.assert_allclose(found, want, atol=1e-6 if dtype == np.float64 else 1e-2)
+
+
+@pytest.mark.parametrize("affinity", [GaussianAffinity, DoublyStochasticAffinity])
+def test_an_average_perplexity_that_no_bandwidth_has_is_said(affinity):
+    report = affinity(perplexity=5.0).fit(np.repeat(X[:2], 30, axis=0)).report_
+    assert report.entropy_gap == pytest.approx(np.log(30.0 / 5.0))
+    assert report.n_floor_rows == 60
+    assert affinity(perplexity=5.0).fit(X).report_.n_floor_rows == 0
 
 
 def test_a_warm_start_recovers_from_data_of_another_scale():

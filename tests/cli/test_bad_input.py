@@ -43,6 +43,7 @@ CASES = {
     "not NPY": (["embed", "fake.npy"], "fake.npy is not a readable NPY file"),
     "unknown kind": (["embed", "what.xyz"], "what.xyz must end in one of .csv"),
     "wrong column": (["embed", "good.csv", "--columns", "alpha,betta"], "no column 'betta'; did you mean 'beta'?"),
+    "open quote": (["embed", "good.csv", "--columns", '"alpha,beta'], "has no second one"),
     "wrong label": (["embed", "good.csv", "--label", "kinds"], "no column 'kinds'; did you mean 'kind'?"),
     "wrong color": (["embed", "good.csv", "--color", "kinds"], "no column is called 'kinds'; did you mean 'kind'?"),
     "one point": (["embed", "alone.csv"], "alone.csv has 1 row; a layout needs at least 2"),

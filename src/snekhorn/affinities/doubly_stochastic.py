@@ -8,15 +8,14 @@ import numpy as np
 
 from ..costs import DenseCost, GraphCost
 from ..kernels.entropic import NEAREST
-from ..kernels.symmetric import MASS
-from ..optim.newton import Outcome, Point, maximize
+from ..optim.newton import Array, Outcome, Point, maximize
 from ..optim.progress import show_progress
 from ..optim.report import Reason, SolveReport
 from ..validation import check_count, check_positive
 from .base import Affinity, Matrix
-from .dual import SMALLEST_MASS, SymmetricDual
-from .gaussian import check_bandwidth, solve_bandwidth
-from .start import balance
+from .dual import SymmetricDual
+from .gaussian import check_bandwidth, rows_beyond, solve_bandwidth
+from .start import balance, scale
 
 SINKHORN_STEPS = 5
 LARGEST_LEAP = 4.0  # by which the bandwidth may fall at once without self-loops
@@ -114,6 +113,7 @@ class DoublyStochasticAffinity(Affinity):
             reason=outcome.reason.value,
             unsolved_rows=outcome.point.unsolved(self.tol),
             dual_values=outcome.values,
+            **rows_beyond(row_entropies_of(outcome.point), target),
         )
         return cost.symmetric_affinity(lam, gam, self_loops=self.self_loops), report
 
@@ -142,9 +142,7 @@ class _Scaling:
         dual = SymmetricDual(self.cost, 0.0, self.self_loops, lower=bandwidth, upper=bandwidth)
         x = np.stack([self.lam, np.full(self.lam.size, bandwidth)])
         if self.self_loops:  # a row then has mass to scale, whatever the bandwidth
-            for _ in range(SINKHORN_STEPS):
-                mass = self.cost.terms(*x, self_loops=True)[:, MASS]
-                x[0] -= bandwidth * np.log(np.maximum(mass, SMALLEST_MASS))
+            x = scale(dual, x, SINKHORN_STEPS)
             self.n_passes += SINKHORN_STEPS
         else:
             self.n_passes += balance(self.cost, x)
@@ -163,6 +161,10 @@ class _Scaling:
 
 
 def mean_entropy(point: Point) -> float:
-    """Average of -sum_j P log P over the rows: the difference of the dual's two gradients."""
+    return float(np.mean(row_entropies_of(point)))
+
+
+def row_entropies_of(point: Point) -> Array:
+    """-sum_j P log P of every row: the difference of the dual's two gradients."""
     marginal, entropy = point.gradient
-    return float(np.mean(marginal - entropy))
+    return marginal - entropy

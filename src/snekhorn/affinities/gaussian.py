@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..costs import DenseCost, GraphCost
+from ..costs import Array, DenseCost, GraphCost
 from ..kernels.entropic import BANDWIDTH, ENTROPY, LOG_NORMALIZER, NEAREST
 from ..optim.report import SolveReport
 from ..validation import check_choice, check_perplexity, check_positive
 from .base import Affinity, Matrix, closed_form_report, marginal_gap, symmetrize
 
 WIDEST_SEARCH = 60  # e^60 either way: no data is further from the median bandwidth of its rows
+MISSED = 1e-6  # of the average entropy: no bandwidth has the one asked for
 FLAT = 1e-10  # of an entropy or a logarithm: smaller differences are rounding
 
 
@@ -87,6 +88,7 @@ class GaussianAffinity(Affinity):
             n_passes=passes + 1,
             marginal_gap=marginal_gap(P),
             entropy_gap=abs(float(rows[:, ENTROPY].mean()) - target),
+            **rows_beyond(rows[:, ENTROPY], target),
         )
         return (symmetrize(P) if self.symmetrize else P), report
 
@@ -96,6 +98,18 @@ def check_bandwidth(bandwidth: Any, perplexity: Any) -> None:
         check_perplexity(perplexity)
     else:
         check_positive(bandwidth, "bandwidth")
+
+
+def rows_beyond(entropy: Array, target: float) -> dict[str, Any]:
+    """For the report, the rows to blame where no bandwidth has the average entropy asked for.
+
+    Above it, more points than the perplexity are equally near; below it, there are too few neighbours.
+    """
+    missed = float(np.mean(entropy)) - target
+    return {
+        "floor_rows": np.flatnonzero((missed > MISSED) & (entropy > target)),
+        "unreachable_rows": np.flatnonzero((missed < -MISSED) & (entropy < target)),
+    }
 
 
 def solve_bandwidth(

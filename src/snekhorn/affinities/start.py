@@ -6,13 +6,14 @@ import numpy as np
 
 from ..costs import DenseCost, GraphCost
 from ..kernels.entropic import BANDWIDTH, LOG_NORMALIZER, NEAREST
+from ..kernels.symmetric import MASS
 from ..optim.newton import Array, Point
-from .dual import SymmetricDual
+from .dual import SMALLEST_MASS, SymmetricDual
 
 MAX_SWEEPS = 6
 SLACK = 0.5  # rows whose log mass is within this are left alone
 FAR, SETTLE_STEPS = 5.0, 5  # a gap from which Sinkhorn steps are cheaper than Newton's, and how many
-REFILL_STEPS, SMALLEST_MASS = 20, 1e-300
+REFILL_STEPS = 20
 ENOUGH = 1.0  # worst log mass at which Newton's method takes over
 
 
@@ -44,7 +45,9 @@ def settle(dual: SymmetricDual, x: Array) -> tuple[Point, int]:
     point = dual.evaluate(dual.project(x))
     if not FAR < point.gap < np.inf:
         return point, 1
-    return _scale(dual, point, SETTLE_STEPS), 1 + SETTLE_STEPS
+    settled = dual.evaluate(scale(dual, point.x, SETTLE_STEPS))
+    better = settled.gap < np.inf and settled.value > point.value
+    return (settled if better else point), 2 + SETTLE_STEPS
 
 
 def refill(dual: SymmetricDual, x: Array) -> tuple[Array, int]:
@@ -55,16 +58,15 @@ def refill(dual: SymmetricDual, x: Array) -> tuple[Array, int]:
     """
     lower = np.broadcast_to(dual.lower, x[1].shape)
     for _ in range(2):
-        point = _scale(dual, dual.evaluate(x), REFILL_STEPS)
-        x, above = point.x, point.gradient[1] < 0.0
+        x = scale(dual, x, REFILL_STEPS)
+        above = dual.evaluate(x).gradient[1] < 0.0
         x = np.stack([np.where(above, x[0] * lower / x[1], x[0]), np.where(above, lower, x[1])])
     return x, 2 * (1 + REFILL_STEPS)
 
 
-def _scale(dual: SymmetricDual, point: Point, n_steps: int) -> Point:
-    """The point after so many Sinkhorn steps, every one of which scales all rows at once towards a sum of one."""
+def scale(dual: SymmetricDual, x: Array, n_steps: int) -> Array:
+    """x after so many Sinkhorn steps, a pass each, which scale all rows at once towards a sum of one."""
     for _ in range(n_steps):
-        mass = np.maximum(1.0 - point.gradient[0], SMALLEST_MASS)
-        lam, gam = point.x
-        point = dual.evaluate(dual.project(np.stack([lam - gam * np.log(mass), gam])))
-    return point
+        mass = dual.cost.terms(*x, self_loops=dual.self_loops)[:, MASS]
+        x = dual.project(np.stack([x[0] - x[1] * np.log(np.maximum(mass, SMALLEST_MASS)), x[1]]))
+    return x

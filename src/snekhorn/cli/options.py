@@ -57,7 +57,11 @@ def split(values: list[str] | None) -> list[str] | None:
     """Values given in several options, or separated by commas, or both; one with a comma stands in double quotes."""
     if values is None:
         return None
-    return [part.strip() for parts in csv.reader(values, skipinitialspace=True) for part in parts if part.strip()]
+    try:
+        lines = [next(csv.reader([value], skipinitialspace=True, strict=True), []) for value in values]
+    except csv.Error:
+        raise InputError(f"a double quote in {', '.join(values)} has no second one; quote whole names.") from None
+    return [part.strip() for line in lines for part in line if part.strip()]
 
 
 def perplexities(values: list[str] | None) -> list[float]:

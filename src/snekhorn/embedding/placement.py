@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..kernels.placement import add_log, pull_places
 from ..kernels.threads import run_rows
@@ -52,7 +53,7 @@ class _Placement:
         self.field, self.Z, self.n_threads = field, np.ascontiguousarray(Z, dtype=float), n_threads
         self.indices, self.p = np.ascontiguousarray(indices), np.ascontiguousarray(p, dtype=float)
 
-    def evaluate(self, rows: Array, places: Array) -> tuple[Array, Array]:
+    def evaluate(self, rows: NDArray[np.intp], places: Array) -> tuple[Array, Array]:
         """L of some of the points, and minus its gradient over twice the attraction's weight.
 
         That would be the way to the fixed point if there were no repulsion.

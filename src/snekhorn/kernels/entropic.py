@@ -47,8 +47,8 @@ def _search(excess, own, target):
         largest = max(largest, d)
         if 0.0 < d < smallest:
             smallest = d
-    if largest == 0.0:  # all entries are equally near: any bandwidth gives the uniform row
-        return 1.0
+    if largest == 0.0:  # all entries are equally near: any bandwidth gives the uniform row, the infinite one, too
+        return 0.0
     low = np.log(HOTTEST / largest)
     high = min(np.log(COLDEST + np.log(excess.size + 1.0)) - np.log(smallest), LARGEST_LOG)
     x = min(max(np.log(excess.size / total), low), high)
@@ -71,15 +71,19 @@ def _search(excess, own, target):
 
 # Copies are loops here and below: NumPy's slice assignment takes seconds to compile.
 @njit(cache=True, error_model="numpy")
-def _solve_row(excess, self_loops, inverse, target, row):
-    """Fill `row` for one row of costs; `excess` holds the costs and is overwritten."""
+def _solve_row(excess, self_loops, inverse, target, rounding, row):
+    """Fill `row` for one row of costs; `excess` holds the costs and is overwritten.
+
+    Costs that differ from the nearest by no more than their `rounding` are as near: on a lattice, the search would
+    else find the bandwidth that tells rounding errors apart.
+    """
     nearest, own = 0.0, 1.0
     if not self_loops:
         nearest, own = np.inf, 0.0
         for d in excess:
             nearest = min(nearest, d)
         for j in range(excess.size):
-            excess[j] -= nearest
+            excess[j] = excess[j] - nearest if excess[j] > (1.0 + rounding) * nearest else 0.0
     if inverse == 0.0:
         inverse = _search(excess, own, target)
     z, mean, _ = _moments(excess, inverse, own)
@@ -90,7 +94,7 @@ def _solve_row(excess, self_loops, inverse, target, row):
 
 
 @njit(nogil=True, cache=True)
-def dense_rows(start, stop, cost, self_loops, inverse, target, rows):
+def dense_rows(start, stop, cost, self_loops, inverse, target, rounding, rows):
     """Bandwidth, nearest cost, log normaliser and entropy of every row of a full cost matrix.
 
     The inverse bandwidth is the one given or, where that is zero, the one whose entropy is `target`. The
@@ -100,12 +104,12 @@ def dense_rows(start, stop, cost, self_loops, inverse, target, rows):
     for i in range(start, stop):
         for j in range(excess.size):
             excess[j] = cost[i, j + (j >= i)]
-        _solve_row(excess, self_loops, inverse[i], target[i], rows[i])
+        _solve_row(excess, self_loops, inverse[i], target[i], rounding, rows[i])
 
 
 @njit(nogil=True, cache=True)
-def graph_rows(start, stop, indptr, cost, self_loops, inverse, target, rows):
+def graph_rows(start, stop, indptr, cost, self_loops, inverse, target, rounding, rows):
     """The same for the rows of a neighbour graph."""
     for i in range(start, stop):
         excess = cost[indptr[i] : indptr[i + 1]].astype(np.float64)
-        _solve_row(excess, self_loops, inverse[i], target[i], rows[i])
+        _solve_row(excess, self_loops, inverse[i], target[i], rounding, rows[i])

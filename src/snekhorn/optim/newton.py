@@ -21,7 +21,7 @@ MAX_PASSES = 1000  # a problem that is not solved by then is not going to be
 LOOSEST_CG, TIGHTEST_CG, CG_POWER = 0.3, 1e-3, 0.7  # relative residual asked of CG: a power of the gap
 SMALLEST_SHRINK = 0.2  # a boxed unknown keeps at least this share of its value in one step
 FIRST_DAMPING, DAMPING_GROWTH, LARGEST_DAMPING = 1.0, 4.0, 1e12
-FAR = 1.0  # a gap from which the first step is damped: undamped, it would only be refused
+LARGE_GAP = 1.0  # from which on the first step is damped: undamped, it would only be refused
 SUFFICIENT_INCREASE = 0.05  # of the predicted one, to accept a step
 GOOD_MODEL, POOR_MODEL = 0.7, 0.25  # ratios of actual to predicted increase that move the damping
 ROUNDING = 1e-15  # relative size below which a change of the value is noise
@@ -88,7 +88,7 @@ def maximize(
 ) -> Outcome:
     """Maximise from a point until both gaps are below tol."""
     values, passes, plain = [point.value], 0, False
-    damping = FIRST_DAMPING if point.gap > FAR else 0.0
+    damping = FIRST_DAMPING if point.gap > LARGE_GAP else 0.0
     for n_iter in range(max_iter + 1):
         if progress is not None:
             progress(n_iter, point)

@@ -31,7 +31,7 @@ class SolveReport:
     Attributes
     ----------
     converged : bool
-        Whether both gaps are below the tolerance.
+        Whether both gaps are below the tolerance, as far as `floor_rows` and `unreachable_rows` allow.
     n_iter : int
         Outer iterations of the solver.
     n_passes : int
@@ -41,12 +41,13 @@ class SolveReport:
         constraint on its row sums.
     entropy_gap : float
         Largest distance of a row's entropy from its target, or of the average one where the perplexity
-        is asked on average; NaN where none is asked. Rows among `floor_rows` and `unreachable_rows` are left out.
+        is asked on average; NaN where none is asked. Rows among `floor_rows` and `unreachable_rows` are left out,
+        but not of an average.
     reason : str
         Why the solver stopped, in words.
     floor_rows : ndarray of int
-        Rows whose entropy dual sits at its floor; their perplexity is above the one asked for. `n_floor_rows`
-        is their number.
+        Rows whose perplexity is above the one asked for: their entropy dual sits at its floor, or too many points
+        are duplicates. `n_floor_rows` is their number.
     unreachable_rows : ndarray of int
         Rows that cannot reach the perplexity asked for (too few edges, or neighbours whose mass is
         spent) and were given the largest one they can be sure to reach.

@@ -7,7 +7,7 @@ import pytest
 
 from snekhorn.affinities import EntropicAffinity, GaussianAffinity, SelfTuningAffinity, SymmetricEntropicAffinity
 from snekhorn.neighbors import find_neighbors
-from tests.helpers import clusters
+from tests.helpers import clusters, squared_distances
 
 X = clusters(60)
 
@@ -27,17 +27,44 @@ def test_float32_costs_out_of_range_are_an_error():
         EntropicAffinity(10.0).fit((X * 1e30).astype(np.float32))
 
 
-@pytest.mark.parametrize("offset", [1e3, 1e5])
-def test_neighbours_within_groups_far_apart(offset):
-    rng = np.random.default_rng(0)
-    points = rng.normal(size=(1000, 20))
-    points[500:] += offset
-    found = find_neighbors(points, 10, "sqeuclidean", 1)
-    distances = ((points[:, None] - points[None, :500]) ** 2).sum(-1)[:500]
+def _groups_apart(offset, dtype, p):
+    points = np.random.default_rng(0).normal(size=(600, p))
+    points[300:] += offset
+    return points.astype(dtype)
+
+
+# The offsets whose float32 can tell no point of a group from another are searched by differences.
+@pytest.mark.parametrize("metric", ["sqeuclidean", "euclidean"])
+@pytest.mark.parametrize("p", [3, 20])
+@pytest.mark.parametrize(("offset", "dtype"), [(1e3, float), (1e5, float), (1e9, float), (1e8, np.float32)])
+def test_neighbours_within_groups_far_apart(offset, dtype, p, metric):
+    points = _groups_apart(offset, dtype, p)
+    found = find_neighbors(points, 10, metric, 1)
+    distances = squared_distances(points) ** (1.0 if metric == "sqeuclidean" else 0.5)
+    rounding = 4 * np.finfo(dtype).eps
+    np.testing.assert_allclose(found.costs, np.take_along_axis(distances, found.indices, axis=1), rtol=rounding)
     np.fill_diagonal(distances, np.inf)
-    truth = np.sort(distances, axis=1)[:, :10]
-    assert np.mean(found.costs[:500] <= truth[:, -1:] * (1 + 1e-12)) >= 0.9
-    assert found.recall >= 0.9
+    farthest = np.sort(distances, axis=1)[:, 9:10]
+    recall = np.mean(found.costs <= farthest * (1 + rounding), axis=1)
+    assert recall[:300].mean() >= 0.9
+    assert recall[300:].mean() >= 0.9
+    assert found.recall == pytest.approx(recall.mean(), abs=0.03)
+    assert found.costs.dtype == dtype
+    assert (np.diff(found.costs, axis=1) >= 0.0).all()
+
+
+@pytest.mark.parametrize("p", [3, 20])
+def test_neighbours_within_groups_far_apart_do_not_depend_on_the_threads(p):
+    points = _groups_apart(1e9, float, p)
+    one, three = (find_neighbors(points, 10, "sqeuclidean", n) for n in (1, 3))
+    np.testing.assert_array_equal(three.indices, one.indices)
+    np.testing.assert_array_equal(three.costs, one.costs)
+
+
+def test_all_points_of_groups_whose_distance_overflows_are_found():
+    points = _groups_apart(1e25, np.float32, 20)[290:310]
+    found = find_neighbors(points, 19, "sqeuclidean", 1)
+    assert all(set(row) == set(range(20)) - {i} for i, row in enumerate(found.indices.tolist()))
 
 
 def test_a_warm_start_recovers_from_data_of_another_scale():

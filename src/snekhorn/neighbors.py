@@ -79,12 +79,13 @@ def _find(X: Any, k: int, metric: str, n_threads: int, *, approximate: bool | No
 
 def unit_rows(X: Array) -> Array:
     """X with rows of norm one, on which the cosine distance is half the squared Euclidean one."""
-    norms = np.linalg.norm(X, axis=1, keepdims=True)
-    if not norms.all():
+    largest = np.abs(X).max(axis=1, keepdims=True)
+    if not largest.all():
         raise ValueError(
-            f"row {np.flatnonzero(norms == 0)[0]} of X is zero, where metric='cosine' is undefined; drop it."
+            f"row {np.flatnonzero(largest == 0)[0]} of X is zero, where metric='cosine' is undefined; drop it."
         )
-    return X / norms
+    X = X / largest  # whose squares neither overflow nor vanish
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
 
 
 def from_squared(squared: Array, metric: str) -> Array:

@@ -52,12 +52,18 @@ def build_cost(
     k = count_neighbors(n_neighbors, n, perplexity)
     if k is None:
         cost = DenseCost(_dense(X, metric, n_threads), n_threads)
-        check_range(cost.matrix, X)
+        check_range(cost.matrix, X, metric=metric)
         return cost
+    return nearest_of_points(X, k, metric, n_threads).graph(n_threads)
+
+
+def nearest_of_points(X: Any, k: int, metric: str, n_threads: int) -> Neighbors:
+    """The k nearest neighbours of every point, for which there is memory, and whose costs can be told apart."""
+    n = X.shape[0]
     require(BYTES_PER_EDGE * n * k, f"a graph of {k} neighbours of {n} points and its affinity", GRAPH_REMEDY)
-    graph = find_neighbors(X, k, metric, n_threads).graph(n_threads)
-    check_range(graph.values, X)
-    return graph
+    found = find_neighbors(X, k, metric, n_threads)
+    check_range(found.costs, X, metric=metric, near=found.indices)
+    return found
 
 
 def whitened(X: Any, metric: str) -> tuple[Any, str]:

@@ -4,10 +4,17 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from snekhorn.affinities import EntropicAffinity, GaussianAffinity, SelfTuningAffinity, SymmetricEntropicAffinity
+from snekhorn.affinities import (
+    EntropicAffinity,
+    GaussianAffinity,
+    MultiscaleSymmetricEntropicAffinity,
+    SelfTuningAffinity,
+    SymmetricEntropicAffinity,
+)
 from snekhorn.neighbors import find_neighbors
-from tests.helpers import clusters, squared_distances
+from tests.helpers import AFFINITIES, WITH_PERPLEXITY, clusters, dense, entropies, row_gap, squared_distances
 
 X = clusters(60)
 
@@ -25,6 +32,48 @@ def test_costs_out_of_range_are_an_error(affinity, factor, word, n_neighbors):
 def test_float32_costs_out_of_range_are_an_error():
     with pytest.raises(ValueError, match="overflow float32"):
         EntropicAffinity(10.0).fit((X * 1e30).astype(np.float32))
+
+
+STACK = np.repeat(np.arange(5), 20)
+STACKS = np.arange(10.0).reshape(5, 2)[STACK] ** 2
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("self_loops", [True, False])
+@pytest.mark.parametrize("kind", [*AFFINITIES, MultiscaleSymmetricEntropicAffinity])
+def test_neighbours_that_are_all_duplicates_are_alike(kind, self_loops, form):
+    affinity = kind(n_neighbors=10, self_loops=self_loops)
+    if kind in WITH_PERPLEXITY:
+        affinity.set_params(perplexity=5.0)
+    P = dense(affinity.fit_transform(form(STACKS)))
+    assert affinity.report_.converged
+    assert (P[STACK[:, None] != STACK] == 0.0).all()
+    if kind is SelfTuningAffinity:
+        assert set(P.ravel()) == {0.0, 1.0}
+    else:
+        assert row_gap(P) < 1e-7
+        assert entropies(P).min() > np.log(5.0)
+
+
+def test_duplicates_do_not_hide_an_underflow():
+    with pytest.raises(ValueError, match="underflow"):
+        EntropicAffinity(5.0, n_neighbors=25).fit(STACKS * 1e-200)
+
+
+@pytest.mark.filterwarnings("ignore:Data was converted to boolean")
+@pytest.mark.parametrize("n_neighbors", [None, 10])
+def test_zero_costs_of_a_metric_without_units_are_no_underflow(n_neighbors):
+    sizes = 1.0 + np.arange(60.0)[:, None]
+    P = dense(EntropicAffinity(5.0, metric="jaccard", n_neighbors=n_neighbors).fit_transform(sizes))
+    assert np.ptp(P[P > 0.0]) < 1e-12
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 30])
+@pytest.mark.parametrize("factor", [1e200, 1e-200])
+def test_the_unit_does_not_matter_to_the_cosine(factor, n_neighbors):
+    affinity = EntropicAffinity(5.0, metric="cosine", n_neighbors=n_neighbors)
+    want = dense(affinity.fit_transform(X))
+    np.testing.assert_allclose(dense(affinity.fit_transform(X * factor)), want, atol=1e-12)
 
 
 def _groups_apart(offset, dtype, p):

@@ -33,17 +33,7 @@ def build_cost(
     graph as `KNeighborsTransformer` writes it, or a pair (indices, distances).
     """
     if metric == "precomputed":
-        if isinstance(X, tuple) or sparse.issparse(X):
-            graph = _graph_of_lists(X, n_threads) if isinstance(X, tuple) else _graph_of_matrix(X, n_threads)
-            k = count_neighbors(n_neighbors, graph.n_points, perplexity)
-            return graph if k is None else _nearest_of_graph(graph, k, exactly=n_neighbors != "auto")
-        cost = DenseCost(check_cost_matrix(X), n_threads)
-        k = count_neighbors(n_neighbors, cost.n_points, perplexity)
-        if k is None:
-            n = cost.n_points
-            require(cost.matrix.nbytes, f"the affinity of a full {n} x {n} cost matrix", SPARSE_REMEDY)
-            return cost
-        return _nearest_of_matrix(cost, k)
+        return _given_cost(X, n_neighbors, perplexity, n_threads)
     check_metric(metric)
     if isinstance(X, tuple):
         raise ValueError(f"X is a tuple, (indices, distances) needs metric='precomputed'; got metric={metric!r}.")
@@ -55,6 +45,23 @@ def build_cost(
         check_range(cost.matrix, X, metric=metric)
         return cost
     return nearest_of_points(X, k, metric, n_threads).graph(n_threads)
+
+
+def _given_cost(X: Any, n_neighbors: int | str | None, perplexity: float, n_threads: int) -> DenseCost | GraphCost:
+    """Precomputed costs, or the smallest of each row."""
+    if isinstance(X, tuple) or sparse.issparse(X):
+        graph = _graph_of_lists(X, n_threads) if isinstance(X, tuple) else _graph_of_matrix(X, n_threads)
+        check_range(graph.values, graph.values, metric="precomputed")
+        k = count_neighbors(n_neighbors, graph.n_points, perplexity)
+        return graph if k is None else _nearest_of_graph(graph, k, exactly=n_neighbors != "auto")
+    cost = DenseCost(check_cost_matrix(X), n_threads)
+    check_range(cost.matrix, cost.matrix, metric="precomputed")
+    k = count_neighbors(n_neighbors, cost.n_points, perplexity)
+    if k is None:
+        n = cost.n_points
+        require(cost.matrix.nbytes, f"the affinity of a full {n} x {n} cost matrix", SPARSE_REMEDY)
+        return cost
+    return _nearest_of_matrix(cost, k)
 
 
 def nearest_of_points(X: Any, k: int, metric: str, n_threads: int) -> Neighbors:

@@ -94,15 +94,22 @@ def _mean_with_transpose(C: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_range(costs: NDArray[Any], X: Any, *, metric: str, near: NDArray[Any] | None = None, name: str = "X") -> None:
-    """Costs within the range of their floating-point type: neither overflowed nor all but vanished.
+    """Costs that the metric defines, within the range of their type: neither overflowed nor all but vanished.
 
-    `near` has, beside every cost, the point to which it is; None where every point is compared with all.
+    Costs have a row for every point. `near` has, beside every cost, the point to which it is; None where every
+    point is compared with all.
     """
     limits = np.finfo(costs.dtype)
     largest = float(costs.max())
     if not largest < limits.max:
+        extreme = float(abs(X).max())
+        if np.isnan(largest) and extreme < np.sqrt(limits.max / X.shape[1]):  # no sum of squares has overflowed
+            row = np.isnan(costs).sum(axis=1).argmax()
+            raise ValueError(
+                f"metric={metric!r} is undefined for row {row} of {name}; drop it or choose another metric."
+            )
         raise ValueError(
-            f"{name} has entries up to {abs(X).max():.3g}, whose costs overflow {costs.dtype}; scale {name} down."
+            f"{name} has entries up to {extreme:.3g}, whose costs overflow {costs.dtype}; scale {name} down."
         )
     # Zeros are right between duplicates, and for metrics that know no unit.
     if largest < limits.tiny / limits.eps and (largest > 0.0 or (metric in WITH_UNITS and _differ(X, near))):

@@ -34,6 +34,41 @@ def test_float32_costs_out_of_range_are_an_error():
         EntropicAffinity(10.0).fit((X * 1e30).astype(np.float32))
 
 
+def _lists(C):
+    """Every point's costs to all others, as (indices, distances)."""
+    others = np.array([np.delete(np.arange(len(C)), i) for i in range(len(C))])
+    return others, np.take_along_axis(C, others, axis=1)
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 30])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, _lists])
+@pytest.mark.parametrize("kind", AFFINITIES)
+def test_precomputed_costs_out_of_range_are_an_error(kind, form, n_neighbors):
+    C = squared_distances(X)
+    with pytest.raises(ValueError, match=r"at most 1e-305, underflow float64; scale X up"):
+        kind(metric="precomputed", n_neighbors=n_neighbors).fit(form(C / C.max() * 1e-305))
+
+
+@pytest.mark.parametrize("form", [np.asarray, _lists])
+def test_precomputed_costs_that_are_all_zero_are_those_of_duplicates(form):
+    P = EntropicAffinity(5.0, metric="precomputed").fit_transform(form(np.zeros((60, 60))))
+    np.testing.assert_allclose(dense(P), 1.0 / 60.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 20, 59])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_without_a_correlation_are_named(dtype, n_neighbors):
+    points = np.where(np.arange(60)[:, None] == 7, 2.0, X).astype(dtype)
+    with pytest.raises(ValueError, match=r"metric='correlation' is undefined for row 7 of X; drop it or choose"):
+        EntropicAffinity(5.0, metric="correlation", n_neighbors=n_neighbors).fit(points)
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 20])
+def test_a_correlation_that_overflows_is_not_undefined(n_neighbors):
+    with pytest.raises(ValueError, match="overflow float64; scale X down"):
+        EntropicAffinity(5.0, metric="correlation", n_neighbors=n_neighbors).fit(X * 1e200)
+
+
 STACK = np.repeat(np.arange(5), 20)
 STACKS = np.arange(10.0).reshape(5, 2)[STACK] ** 2
 

@@ -138,14 +138,20 @@ def _dense(X: Any, metric: str, n_threads: int) -> Array:
 def _nearest_of_matrix(cost: DenseCost, k: int) -> GraphCost:
     n = cost.n_points
     require(BYTES_PER_EDGE * n * k, f"the affinity of {k} neighbours of {n} points", GRAPH_REMEDY)
-    indices, values = np.empty((n, k), dtype=np.intp), np.empty((n, k), dtype=cost.matrix.dtype)
+    return _nearest_among(cost.matrix, np.arange(n), k).graph(cost.n_threads)
+
+
+def _nearest_among(matrix: Array, points: Array, k: int) -> Neighbors:
+    """The k nearest neighbours of some points among themselves; few rows at a time, not to copy the matrix."""
+    n = points.size
+    indices, values = np.empty((n, k), dtype=np.intp), np.empty((n, k), dtype=matrix.dtype)
     for start in range(0, n, ROWS_AT_ONCE):
         block = slice(start, start + ROWS_AT_ONCE)
-        rows = cost.matrix[block].copy()
+        rows = matrix[np.ix_(points[block], points)]
         np.fill_diagonal(rows[:, start:], np.inf)
         indices[block] = np.argsort(rows, axis=1, kind="stable")[:, :k]
         values[block] = np.take_along_axis(rows, indices[block], axis=1)
-    return Neighbors(indices, values, 1.0).graph(cost.n_threads)
+    return Neighbors(indices, values, 1.0, among=lambda some, k: _nearest_among(matrix, points[some], k))
 
 
 def _nearest_of_graph(graph: GraphCost, k: int, *, exactly: bool) -> GraphCost:

@@ -301,6 +301,9 @@ BAD = {
     "all equal in X or in Z": lambda X, Z, y: distance_correlation(X[:2], Z[:2]),
     "metric must be one of": lambda X, Z, y: evaluate(X, Z, metric="nonsense"),
     "row 0 of X is zero": lambda X, Z, y: evaluate(0 * X, Z, metric="cosine"),
+    "'correlation' is undefined for row 7 of X": lambda X, Z, y: evaluate(
+        _with_a_constant_row(X), Z, metric="correlation"
+    ),
     "needs a square cost matrix": lambda X, Z, y: evaluate(X, Z, metric="precomputed"),
     "X is sparse; pass the features": lambda X, Z, y: evaluate(sparse.eye(300), Z, metric="precomputed"),
     "sample must be 'auto', None or a whole number, got 'all'": lambda X, Z, y: evaluate(X, Z, sample="all"),
@@ -313,6 +316,12 @@ BAD = {
 def _with_nan(A):
     A = A.copy()
     A[3, 1] = np.nan
+    return A
+
+
+def _with_a_constant_row(A):
+    A = A.copy()
+    A[7] = 1.0
     return A
 
 

@@ -42,3 +42,9 @@ def test_bad_parameters_are_errors_before_any_work():
         next(sweep(TSNEkhorn(), X, ()))
     with pytest.raises(ValueError, match="affinity=None"):
         next(sweep(TSNEkhorn(affinity="precomputed"), X, (5,)))
+
+
+def test_points_that_cannot_be_told_apart_are_refused():
+    points = 1e-200 * np.random.default_rng(0).normal(size=(DENSE_LIMIT + 1, 4))
+    with pytest.raises(ValueError, match="underflow"):
+        next(sweep(TSNEkhorn(), points, (5,)))

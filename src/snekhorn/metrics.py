@@ -303,7 +303,7 @@ def _fill_distances(out: Any, points: Any, rows: Any, metric: str, n_threads: in
         out[:] = pairwise_distances(points[rows], points, metric="euclidean" if squared else metric)
         if squared:
             np.square(out, out=out)
-    check_range(out, points, name=name)
+    check_range(out.T, points, metric=metric, name=name)  # not all points have a row here, but all have a column
 
 
 def _one_minus_excess(excess: NDArray[np.float64], k: int, n: int) -> float:

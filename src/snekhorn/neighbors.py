@@ -2,8 +2,8 @@
 
 faiss finds candidates in float32; their costs are then computed from X itself by direct differences, so
 duplicates have cost 0 and neither the offset nor the scale of X matters. The recall is measured on a sample in
-the precision of X; where float32 was not enough, scikit-learn searches again in float64. Results do not depend
-on the number of threads.
+the precision of X; where float32 was not enough, all points are searched by direct differences. Sparse points and
+other metrics go to scikit-learn. Results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ FIRST_PROBES = 4
 CENTROID_ITERATIONS = 8
 POINTS_PER_LIST = 39  # below, on average, faiss warns that its lists are ill-determined
 ROWS_AT_ONCE = 65_536
+TREE_FEATURES = 15  # up to which a tree saves more comparisons than it costs, as in scikit-learn
 FARTHEST = 1e12  # half-widths of the data from its centre to a query
 
 DIRECT = ("sqeuclidean", "euclidean", "l2", "cosine")  # metrics that squared differences give
@@ -69,24 +70,22 @@ def _find(X: Any, k: int, metric: str, n_threads: int, *, approximate: bool | No
         approximate = X.shape[0] > EXACT_LIMIT
     with _faiss_threads(n_threads) as faiss:
         points = _centred(X, *_frame(X))
-        found = _search_inverted(faiss, points, k) if approximate else _search_exact(faiss, points, k)
-    indices = _without_self(found)
-    costs = np.empty(indices.shape, dtype=X.dtype)
-    run_rows(_sort_by_cost, X.shape[0], indices.size, n_threads, X, indices, costs)
-    recall = _measure_recall(X, costs, n_threads)
-    if recall < LEAST_RECALL:  # groups so far apart that float32 cannot resolve their inside
-        return _search_sklearn(X.astype(np.float64), k, metric, n_threads)
-    return Neighbors(indices, from_squared(costs, metric), recall)
+        candidates = _search_inverted(faiss, points, k) if approximate else _search_exact(faiss, points, k)
+    found = _ranked(X, _without_self(candidates), metric, n_threads)
+    if found.recall < LEAST_RECALL:  # groups so far apart that float32 cannot resolve their inside
+        return _ranked(X, _search_by_differences(X, k, n_threads), metric, n_threads)
+    return found
 
 
 def unit_rows(X: Array) -> Array:
     """X with rows of norm one, on which the cosine distance is half the squared Euclidean one."""
-    norms = np.linalg.norm(X, axis=1, keepdims=True)
-    if not norms.all():
+    largest = np.abs(X).max(axis=1, keepdims=True)
+    if not largest.all():
         raise ValueError(
-            f"row {np.flatnonzero(norms == 0)[0]} of X is zero, where metric='cosine' is undefined; drop it."
+            f"row {np.flatnonzero(largest == 0)[0]} of X is zero, where metric='cosine' is undefined; drop it."
         )
-    return X / norms
+    X = X / largest  # whose squares neither overflow nor vanish
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
 
 
 def from_squared(squared: Array, metric: str) -> Array:
@@ -165,6 +164,45 @@ def _search_inverted(faiss: Any, points: Array, k: int) -> Array:
     return found
 
 
+def _search_by_differences(X: Array, k: int, n_threads: int) -> Array:
+    """Indices of the k nearest other points, from distances that neither an offset nor a far group spoils."""
+    n, p = X.shape
+    if p <= TREE_FEATURES:
+        tree = NearestNeighbors(n_neighbors=k, algorithm="kd_tree", n_jobs=n_threads).fit(X)
+        return tree.kneighbors(return_distance=False)
+    found = np.empty((n, k + 1), dtype=np.int64)
+    run_rows(_nearest_of_all, n, n * n, n_threads, X, found)
+    return _without_self(found)
+
+
+def _nearest_of_all(start: int, stop: int, X: Array, found: Array) -> None:
+    """The nearest points of these, themselves included, in any order."""
+    k = found.shape[1] - 1
+    for i, squared in enumerate(_squared_to_all(X, np.arange(start, stop)), start):
+        found[i] = np.argpartition(squared, k)[: k + 1]
+
+
+def _squared_to_all(X: Array, rows: Array) -> Iterator[Array]:
+    """Squared distances of one of these points after the other to all, in a buffer that is used again.
+
+    That of the point to itself is -1, so that it comes first whatever its duplicates or an overflow.
+    """
+    everyone = np.arange(X.shape[0])[None]
+    squared = np.empty(everyone.shape, dtype=X.dtype)
+    for s, row in enumerate(rows):
+        squared_distances_to(X, X, rows[s : s + 1], everyone, squared)
+        squared[0, row] = -1.0
+        yield squared[0]
+
+
+def _ranked(X: Array, indices: Array, metric: str, n_threads: int) -> Neighbors:
+    """What was found, nearest first by costs in the precision of X, and how much of it is true."""
+    costs = np.empty(indices.shape, dtype=X.dtype)
+    run_rows(_sort_by_cost, X.shape[0], indices.size, n_threads, X, indices, costs)
+    recall = _measure_recall(X, costs, n_threads)
+    return Neighbors(indices, from_squared(costs, metric), recall)
+
+
 def _sort_by_cost(start: int, stop: int, X: Array, indices: Array, costs: Array) -> None:
     """Compute the costs of these rows' neighbours; sort both by cost, then by index."""
     near, squared = np.sort(indices[start:stop], axis=1), costs[start:stop]
@@ -176,13 +214,9 @@ def _sort_by_cost(start: int, stop: int, X: Array, indices: Array, costs: Array)
 
 def _count_true(start: int, stop: int, X: Array, sample: Array, costs: Array, out: Array) -> None:
     """How many of the costs of these sampled points are among their k smallest."""
-    everyone = np.arange(X.shape[0])[None]
     k = costs.shape[1]
-    squared = np.empty(everyone.shape, dtype=X.dtype)
-    for s in range(start, stop):
-        squared_distances_to(X, X, sample[s : s + 1], everyone, squared)
-        squared[0, sample[s]] = np.inf
-        out[s] = np.sum(costs[s] <= np.partition(squared[0], k - 1)[k - 1])
+    for s, squared in enumerate(_squared_to_all(X, sample[start:stop]), start):
+        out[s] = np.sum(costs[s] <= np.partition(squared, k)[k])
 
 
 def _measure_recall(X: Array, costs: Array, n_threads: int) -> float:

@@ -33,17 +33,7 @@ def build_cost(
     graph as `KNeighborsTransformer` writes it, or a pair (indices, distances).
     """
     if metric == "precomputed":
-        if isinstance(X, tuple) or sparse.issparse(X):
-            graph = _graph_of_lists(X, n_threads) if isinstance(X, tuple) else _graph_of_matrix(X, n_threads)
-            k = count_neighbors(n_neighbors, graph.n_points, perplexity)
-            return graph if k is None else _nearest_of_graph(graph, k, exactly=n_neighbors != "auto")
-        cost = DenseCost(check_cost_matrix(X), n_threads)
-        k = count_neighbors(n_neighbors, cost.n_points, perplexity)
-        if k is None:
-            n = cost.n_points
-            require(cost.matrix.nbytes, f"the affinity of a full {n} x {n} cost matrix", SPARSE_REMEDY)
-            return cost
-        return _nearest_of_matrix(cost, k)
+        return _given_cost(X, n_neighbors, perplexity, n_threads)
     check_metric(metric)
     if isinstance(X, tuple):
         raise ValueError(f"X is a tuple, (indices, distances) needs metric='precomputed'; got metric={metric!r}.")
@@ -52,12 +42,35 @@ def build_cost(
     k = count_neighbors(n_neighbors, n, perplexity)
     if k is None:
         cost = DenseCost(_dense(X, metric, n_threads), n_threads)
-        check_range(cost.matrix, X)
+        check_range(cost.matrix, X, metric=metric)
         return cost
+    return nearest_of_points(X, k, metric, n_threads).graph(n_threads)
+
+
+def _given_cost(X: Any, n_neighbors: int | str | None, perplexity: float, n_threads: int) -> DenseCost | GraphCost:
+    """Precomputed costs, or the smallest of each row."""
+    if isinstance(X, tuple) or sparse.issparse(X):
+        graph = _graph_of_lists(X, n_threads) if isinstance(X, tuple) else _graph_of_matrix(X, n_threads)
+        check_range(graph.values, graph.values, metric="precomputed")
+        k = count_neighbors(n_neighbors, graph.n_points, perplexity)
+        return graph if k is None else _nearest_of_graph(graph, k, exactly=n_neighbors != "auto")
+    cost = DenseCost(check_cost_matrix(X), n_threads)
+    check_range(cost.matrix, cost.matrix, metric="precomputed")
+    k = count_neighbors(n_neighbors, cost.n_points, perplexity)
+    if k is None:
+        n = cost.n_points
+        require(cost.matrix.nbytes, f"the affinity of a full {n} x {n} cost matrix", SPARSE_REMEDY)
+        return cost
+    return _nearest_of_matrix(cost, k)
+
+
+def nearest_of_points(X: Any, k: int, metric: str, n_threads: int) -> Neighbors:
+    """The k nearest neighbours of every point, for which there is memory, and whose costs can be told apart."""
+    n = X.shape[0]
     require(BYTES_PER_EDGE * n * k, f"a graph of {k} neighbours of {n} points and its affinity", GRAPH_REMEDY)
-    graph = find_neighbors(X, k, metric, n_threads).graph(n_threads)
-    check_range(graph.values, X)
-    return graph
+    found = find_neighbors(X, k, metric, n_threads)
+    check_range(found.costs, X, metric=metric, near=found.indices)
+    return found
 
 
 def whitened(X: Any, metric: str) -> tuple[Any, str]:
@@ -125,14 +138,20 @@ def _dense(X: Any, metric: str, n_threads: int) -> Array:
 def _nearest_of_matrix(cost: DenseCost, k: int) -> GraphCost:
     n = cost.n_points
     require(BYTES_PER_EDGE * n * k, f"the affinity of {k} neighbours of {n} points", GRAPH_REMEDY)
-    indices, values = np.empty((n, k), dtype=np.intp), np.empty((n, k), dtype=cost.matrix.dtype)
+    return _nearest_among(cost.matrix, np.arange(n), k).graph(cost.n_threads)
+
+
+def _nearest_among(matrix: Array, points: Array, k: int) -> Neighbors:
+    """The k nearest neighbours of some points among themselves; few rows at a time, not to copy the matrix."""
+    n = points.size
+    indices, values = np.empty((n, k), dtype=np.intp), np.empty((n, k), dtype=matrix.dtype)
     for start in range(0, n, ROWS_AT_ONCE):
         block = slice(start, start + ROWS_AT_ONCE)
-        rows = cost.matrix[block].copy()
+        rows = matrix[np.ix_(points[block], points)]
         np.fill_diagonal(rows[:, start:], np.inf)
         indices[block] = np.argsort(rows, axis=1, kind="stable")[:, :k]
         values[block] = np.take_along_axis(rows, indices[block], axis=1)
-    return Neighbors(indices, values, 1.0).graph(cost.n_threads)
+    return Neighbors(indices, values, 1.0, among=lambda some, k: _nearest_among(matrix, points[some], k))
 
 
 def _nearest_of_graph(graph: GraphCost, k: int, *, exactly: bool) -> GraphCost:

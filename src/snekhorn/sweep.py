@@ -14,8 +14,7 @@ from .estimators import NeighborEmbedding
 from .estimators.checks import check_parameters
 from .estimators.parts import DENSE_LIMIT, default_affinity
 from .kernels.threads import count_threads
-from .neighbors import find_neighbors
-from .pairs import count_neighbors, whitened
+from .pairs import count_neighbors, nearest_of_points, whitened
 from .validation import check_points
 
 
@@ -58,5 +57,5 @@ def _shared_pairs(largest: NeighborEmbedding, X: Any) -> tuple[Any, str, float |
         return X, largest.metric, None
     points, metric = whitened(X, largest.metric)
     k = count_neighbors(largest.n_neighbors, n, largest.perplexity)
-    found = find_neighbors(points, k or n - 1, metric, count_threads(largest.n_jobs))
+    found = nearest_of_points(points, k or n - 1, metric, count_threads(largest.n_jobs))
     return (found.indices, found.costs), "precomputed", found.recall

@@ -11,6 +11,11 @@ from sklearn.utils import check_array, column_or_1d
 from .alerts import warn
 
 ROWS_AT_ONCE = 256
+# Metrics that grow with the unit of X and tell all points apart: zero between different rows has underflowed.
+WITH_UNITS = (
+    *("sqeuclidean", "euclidean", "l2", "nan_euclidean"),
+    *("l1", "manhattan", "cityblock", "minkowski", "chebyshev"),
+)
 
 
 def check_points(X: Any, *, name: str = "X") -> Any:
@@ -88,22 +93,34 @@ def _mean_with_transpose(C: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
-def check_range(values: NDArray[Any], X: Any, *, name: str = "X") -> None:
-    """Costs within the range of their floating-point type: neither overflowed nor all but vanished."""
-    limits = np.finfo(values.dtype)
-    largest = float(values.max())
+def check_range(costs: NDArray[Any], X: Any, *, metric: str, near: NDArray[Any] | None = None, name: str = "X") -> None:
+    """Costs that the metric defines, within the range of their type: neither overflowed nor all but vanished.
+
+    Costs have a row for every point. `near` has, beside every cost, the point to which it is; None where every
+    point is compared with all.
+    """
+    limits = np.finfo(costs.dtype)
+    largest = float(costs.max())
     if not largest < limits.max:
+        extreme = float(abs(X).max())
+        if np.isnan(largest) and extreme < np.sqrt(limits.max / X.shape[1]):  # no sum of squares has overflowed
+            row = np.isnan(costs).sum(axis=1).argmax()
+            raise ValueError(
+                f"metric={metric!r} is undefined for row {row} of {name}; drop it or choose another metric."
+            )
         raise ValueError(
-            f"{name} has entries up to {abs(X).max():.3g}, whose costs overflow {values.dtype}; scale {name} down."
+            f"{name} has entries up to {extreme:.3g}, whose costs overflow {costs.dtype}; scale {name} down."
         )
-    if largest < limits.tiny / limits.eps and _varies(X):
-        raise ValueError(f"the costs of {name}, at most {largest:.3g}, underflow {values.dtype}; scale {name} up.")
+    # Zeros are right between duplicates, and for metrics that know no unit.
+    if largest < limits.tiny / limits.eps and (largest > 0.0 or (metric in WITH_UNITS and _differ(X, near))):
+        raise ValueError(f"the costs of {name}, at most {largest:.3g}, underflow {costs.dtype}; scale {name} up.")
 
 
-def _varies(X: Any) -> bool:
-    """Whether any column of X has two values."""
-    highest, lowest = X.max(axis=0), X.min(axis=0)
-    return bool(abs(highest - lowest).max() > 0.0)
+def _differ(X: Any, near: NDArray[Any] | None) -> bool:
+    """Whether any row of X is not that of a point near it; of any point, where `near` is None."""
+    if near is None:
+        return bool(abs(X.max(axis=0) - X.min(axis=0)).max() > 0.0)
+    return any(abs(X - X[others]).max() > 0.0 for others in near.T)
 
 
 def check_classes(y: Any, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

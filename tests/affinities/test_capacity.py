@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from snekhorn.affinities.capacity import feed_starved, metropolis_entropies
-from snekhorn.neighbors import find_neighbors
+from snekhorn.pairs import build_cost
 
-from ..helpers import cost_and_mask, entropies
+from ..helpers import cost_and_mask, entropies, squared_distances
 
 
 def _metropolis(mask):
@@ -19,11 +19,13 @@ def _edges(graph):
     return dict(zip(zip(row.tolist(), graph.indices.tolist(), strict=True), graph.values.tolist(), strict=True))
 
 
-@pytest.fixture(scope="module")
-def hubs():
+@pytest.fixture(scope="module", params=["sqeuclidean", "precomputed"])
+def hubs(request):
     """Points of a 100-dimensional Gaussian: hubs crowd their neighbour graph."""
     X = np.random.default_rng(0).normal(size=(500, 100))
-    return X, find_neighbors(X, 15, "sqeuclidean", 1).graph(1).symmetrized()
+    given = X if request.param == "sqeuclidean" else squared_distances(X)
+    graph = build_cost(given, metric=request.param, n_neighbors=15, perplexity=8.0, n_threads=1)
+    return X, graph.symmetrized()
 
 
 def test_entropies_are_those_of_a_symmetric_doubly_stochastic_matrix_on_the_graph():

@@ -241,6 +241,15 @@ def test_odd_points(X, kind, method, odd):
 
 
 @each_estimator
+def test_neighbours_that_are_all_duplicates(X, kind):
+    stack = np.repeat(np.arange(5), 12)
+    Z = quick(kind, perplexity=5.0, n_neighbors=10).fit_transform(X[stack])
+    assert np.isfinite(Z).all()
+    near = squared_distances(Z) + 1e9 * np.eye(60)
+    assert np.mean(stack[np.argmin(near, axis=1)] == stack) > 0.9
+
+
+@each_estimator
 @each_method
 @pytest.mark.parametrize("n_parts", [2, 20])
 def test_a_graph_in_parts(kind, method, n_parts):

@@ -17,6 +17,7 @@ from snekhorn.affinities import (
     DoublyStochasticAffinity,
     EntropicAffinity,
     GaussianAffinity,
+    MultiscaleSymmetricEntropicAffinity,
     SelfTuningAffinity,
     SymmetricEntropicAffinity,
 )
@@ -28,8 +29,20 @@ AFFINITIES = (
     SelfTuningAffinity,
     EntropicAffinity,
     SymmetricEntropicAffinity,
+    MultiscaleSymmetricEntropicAffinity,
 )
 WITH_PERPLEXITY = tuple(kind for kind in AFFINITIES if kind is not SelfTuningAffinity)
+SMALL_SCALE = 5.0
+
+
+def make(kind, perplexity=10.0, **parameters):
+    """An affinity of this kind; of this perplexity, where it has one; also of a smaller one, where it has several."""
+    if kind is SelfTuningAffinity:
+        return kind(**parameters)
+    if kind is MultiscaleSymmetricEntropicAffinity:
+        return kind(perplexities=(SMALL_SCALE, perplexity), **parameters)
+    return kind(perplexity=perplexity, **parameters)
+
 
 DATA = Path(os.environ.get("SNEKHORN_DATA") or "SNEKHORN_DATA is not set")
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="SNEKHORN_DATA does not name a folder of data sets")

@@ -13,7 +13,7 @@ from snekhorn.affinities import (
     SymmetricEntropicAffinity,
 )
 
-from ..helpers import AFFINITIES, WITH_PERPLEXITY, squared_distances
+from ..helpers import AFFINITIES, WITH_PERPLEXITY, make, squared_distances
 
 each_affinity = pytest.mark.parametrize("kind", AFFINITIES)
 dense_and_sparse = pytest.mark.parametrize("n_neighbors", [None, 5])
@@ -57,7 +57,7 @@ def test_points(kind, n_neighbors, X, parts):
 @pytest.mark.parametrize("kind", WITH_PERPLEXITY)
 @pytest.mark.parametrize("perplexity", [1, 1.0, 0.5, 0, -3.0, np.nan, np.inf, "30", None, True, [30.0]])
 def test_perplexity(kind, perplexity):
-    _refused(kind(perplexity=perplexity), POINTS, "perplexity", repr(perplexity), "above 1")
+    _refused(make(kind, perplexity), POINTS, "perplexity", repr(perplexity), "above 1")
 
 
 @each_affinity

@@ -106,6 +106,10 @@ class Affinity(BaseEstimator, ABC):
         perplexity = getattr(self, "perplexity", None)
         return USUAL_PERPLEXITY if perplexity is None else perplexity
 
+    def _carried_perplexity(self) -> float:
+        """The largest perplexity that the neighbour graph had to carry."""
+        return self._asked_perplexity()
+
     @abstractmethod
     def _compute(self, cost: DenseCost | GraphCost) -> tuple[Matrix, SolveReport]:
         """The affinity of the costs and its report."""
@@ -117,7 +121,7 @@ class Affinity(BaseEstimator, ABC):
             warn(f"{type(self).__name__} did not converge: {self.report_}.{named}", ConvergenceWarning)
         if (rows := self.report_.unreachable_rows).size:
             warn(
-                f"{rows.size} rows (first {rows[0]}) cannot reach perplexity {self._asked_perplexity():g} on "
+                f"{rows.size} rows (first {rows[0]}) cannot reach perplexity {self._carried_perplexity():g} on "
                 "this neighbour graph and have the largest one it is sure to carry; "
                 "raise n_neighbors or lower perplexity."
             )

@@ -15,6 +15,7 @@ from .base import Affinity, Matrix
 from .symmetric_entropic import SymmetricEntropicAffinity
 
 SMALLEST_SCALE = 8.0  # of "auto"; the next is twice as large, and so on
+LEAST_SCALE = 1.5  # of "auto", however few the points: a perplexity is above 1, and rows of two entries carry this
 LARGEST_ON_GRAPH = 100.0  # that "auto" asks neighbours for
 
 
@@ -35,7 +36,7 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
     ----------
     perplexities : sequence of float or "auto", default="auto"
         The scales. "auto" doubles from 8 up to half of the points or, on a neighbour graph, up to a third of the
-        neighbours of a point.
+        neighbours of a point; where that is below 8, it is the only scale.
     tol : float, default=1e-8
         Largest gap allowed at every scale, of a row's sum from 1 and of its entropy from the target.
     metric, n_neighbors, self_loops, n_jobs, verbose
@@ -48,7 +49,7 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
         See :class:`snekhorn.affinities.base.Affinity`; the report is that of all scales together: the largest gaps,
         the sums of iterations and passes.
     perplexities_ : list of float
-        The scales, from the smallest.
+        The scales used, from the smallest; those that rows are too short for are one, the largest sensible.
     reports_ : list of SolveReport
         Of each scale.
 
@@ -81,6 +82,11 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
         check_positive(self.tol, "tol")
         if isinstance(self.perplexities, str):
             check_choice(self.perplexities, "perplexities", ("auto",))
+        elif not isinstance(self.perplexities, Sequence) and np.ndim(self.perplexities) != 1:
+            raise ValueError(
+                f"perplexities must be 'auto' or a list of numbers above 1, got {self.perplexities!r}; "
+                "[10, 30, 100] is a good start."
+            )
         elif len(self.perplexities) == 0:
             raise ValueError("perplexities is empty; pass at least one, or 'auto'.")
         else:
@@ -90,12 +96,13 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
     def _asked_perplexity(self) -> float:
         return LARGEST_ON_GRAPH if isinstance(self.perplexities, str) else float(max(self.perplexities))
 
+    def _carried_perplexity(self) -> float:
+        return self.perplexities_[-1]
+
     def _compute(self, cost: DenseCost | GraphCost) -> tuple[Matrix, SolveReport]:
         self.perplexities_ = self._scales(cost)
         # From the smallest scale, each starts from the solution of the one before.
-        scale = SymmetricEntropicAffinity(
-            tol=self.tol, warm_start=True, self_loops=self.self_loops, verbose=self.verbose
-        )
+        scale = _Scale(tol=self.tol, warm_start=True, self_loops=self.self_loops, verbose=self.verbose)
         total: Any = None
         self.reports_ = []
         for perplexity in self.perplexities_:
@@ -109,14 +116,29 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
         return total, _together(self.reports_)
 
     def _scales(self, cost: DenseCost | GraphCost) -> list[float]:
-        if not isinstance(self.perplexities, str):
-            return sorted({float(perplexity) for perplexity in self.perplexities})
-        largest = cost.n_points / 2.0
-        if isinstance(cost, GraphCost):
-            largest = min(largest, float(np.median(cost.degrees)) / NEIGHBORS_PER_PERPLEXITY)
-        smallest = min(SMALLEST_SCALE, largest)
-        n_scales = int(np.floor(np.log2(largest / smallest))) + 1
-        return [smallest * 2.0**scale for scale in range(n_scales)]
+        """The scales that rows can have, each once."""
+        asked = _doubling(cost) if isinstance(self.perplexities, str) else [float(xi) for xi in self.perplexities]
+        # Only the largest is checked, so that one warning tells of all that are too large.
+        largest = self._checked_perplexity(max(asked), cost.symmetrized())
+        return sorted({min(perplexity, largest) for perplexity in asked})
+
+
+class _Scale(SymmetricEntropicAffinity):
+    """One scale, whose perplexity is clamped already: once more would be one more warning."""
+
+    def _checked_perplexity(self, perplexity: float, cost: DenseCost | GraphCost) -> float:
+        return perplexity
+
+
+def _doubling(cost: DenseCost | GraphCost) -> list[float]:
+    """The scales of "auto"."""
+    largest = cost.n_points / 2.0
+    if isinstance(cost, GraphCost):
+        largest = min(largest, float(np.median(cost.degrees)) / NEIGHBORS_PER_PERPLEXITY)
+    largest = max(largest, LEAST_SCALE)
+    smallest = min(SMALLEST_SCALE, largest)
+    n_scales = int(np.floor(np.log2(largest / smallest))) + 1
+    return [smallest * 2.0**scale for scale in range(n_scales)]
 
 
 def _together(reports: list[SolveReport]) -> SolveReport:

@@ -16,6 +16,7 @@ from .kernels.threads import run_rows
 Array: TypeAlias = NDArray[Any]  # of float64, or float32 where the input is
 
 ROWS_AT_ONCE = 256  # of a dense matrix, where a temporary of the whole would double the memory
+ROUNDING = 1e-5  # of the largest cost of a graph, whatever its type: many neighbour searches work in float32
 
 
 class _Cost:
@@ -141,8 +142,9 @@ class GraphCost(_Cost):
     indices: NDArray[np.integer[Any]]
     values: Array
     n_threads: int = 1
-    recall: float | None = None
+    recall: float | None = None  # of the search; a graph that was handed in has none
     among: Callable[[Array, int], Any] | None = None  # finds the nearest neighbours among some of the points
+    symmetric: bool = False  # known to be: what `symmetrized` returned
 
     def __post_init__(self) -> None:
         # One type of index, SciPy's, whatever the graph comes from: every other one would be compiled for anew.
@@ -200,14 +202,39 @@ class GraphCost(_Cost):
         return np.array([np.partition(row, k - 1)[k - 1] for row in np.split(self.values, self.indptr[1:-1])])
 
     def symmetrized(self) -> GraphCost:
-        """The graph with an edge wherever one of its two directions has one."""
+        """The graph with an edge wherever one of its two directions has one.
+
+        Where both have, their costs are the same up to rounding, and one of them is taken.
+        """
+        if self.symmetric:
+            return self
         edges = self._positions()
-        return self._from_positions(edges.maximum(edges.T), self.values)
+        reverse = edges.T.tocsr()
+        if self.recall is None:  # a graph that was handed in: what we compute differs by rounding only
+            self._check_both_directions(edges, reverse)
+        return replace(self._from_positions(edges.maximum(reverse), self.values), symmetric=True)
+
+    def _check_both_directions(self, edges: sparse.csr_matrix, reverse: sparse.csr_matrix) -> None:
+        """Raise where a pair of points has an edge in both directions, of different costs."""
+        there, back = edges.multiply(reverse.astype(bool)).tocsr(), reverse.multiply(edges.astype(bool)).tocsr()
+        for positions in (there, back):
+            positions.sort_indices()
+        difference = np.abs(self.values[there.data - 1] - self.values[back.data - 1])
+        if difference.size == 0 or difference.max() <= ROUNDING * float(self.values.max()):
+            return
+        worst = int(difference.argmax())
+        row, column = np.searchsorted(there.indptr, worst, side="right") - 1, there.indices[worst]
+        costs = " and ".join(f"{self.values[way.data[worst] - 1]:.3g}" for way in (there, back))
+        raise ValueError(
+            f"the precomputed graph X is not symmetric: between points {row} and {column} it has costs of {costs}, "
+            "one in each direction; use X.maximum(X.T) if that is what you mean."
+        )
 
     def joined(self, other: GraphCost) -> GraphCost:
         """The graph with the edges of both."""
         edges = self._positions().maximum(other._positions(first=self.n_pairs))
-        return self._from_positions(edges, np.concatenate([self.values, other.values]))
+        joined = self._from_positions(edges, np.concatenate([self.values, other.values]))
+        return replace(joined, symmetric=self.symmetric and other.symmetric)
 
     def _positions(self, first: int = 0) -> sparse.csr_matrix:
         """Positions instead of costs, from 1: sparse matrices drop zeros, which are the costs of duplicates."""

@@ -234,6 +234,25 @@ def test_n_neighbors_of_a_graph(kind, n_neighbors):
     _refused(kind(metric="precomputed", n_neighbors=n_neighbors), GRAPH, "n_neighbors", repr(n_neighbors))
 
 
+def _lists(costs):
+    indices = (np.arange(12)[:, None] + np.arange(1, 12)) % 12
+    return indices, np.take_along_axis(costs, indices, axis=1)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in AFFINITIES if kind not in (GaussianAffinity, EntropicAffinity)])
+@pytest.mark.parametrize("form", [sparse.csr_matrix, _lists])
+def test_a_graph_with_two_costs_of_a_pair_has_no_symmetric_affinity(kind, form):
+    graph = form(np.where(np.triu(np.ones((12, 12), dtype=bool)), 100.0 * COSTS, COSTS))
+    _refused(make(kind, 6.0, metric="precomputed"), graph, "precomputed", "not symmetric", "X.maximum(X.T)")
+
+
+@each_affinity
+def test_a_graph_with_one_direction_of_each_pair_is_fine(kind):
+    around = (np.arange(12)[:, None] + np.arange(1, 6)) % 12
+    affinity = make(kind, 3.0, metric="precomputed", **({"k": 3} if kind is SelfTuningAffinity else {}))
+    affinity.fit((around, np.take_along_axis(COSTS, around, axis=1)))
+
+
 def test_more_neighbours_than_a_row_of_the_graph_has():
     graph = _graph([((0, 2), 1.0)])
     affinity = EntropicAffinity(1.5, metric="precomputed", n_neighbors=2)

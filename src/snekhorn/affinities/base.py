@@ -31,7 +31,8 @@ class Affinity(BaseEstimator, ABC):
         Cost between points: any metric that scikit-learn knows, or "precomputed". The costs enter as they
         are: "sqeuclidean" gives Gaussian kernels, "euclidean" exponential ones. With "precomputed", X is a
         full cost matrix, a sparse neighbour graph as `sklearn.neighbors.KNeighborsTransformer` writes it,
-        or a pair (indices, distances). "seuclidean" and "mahalanobis" take their scales from X.
+        or a pair (indices, distances). An edge may be there in one direction only; where both are, the
+        symmetric affinities need one cost. "seuclidean" and "mahalanobis" take their scales from X.
     n_neighbors : int, "auto" or None, default=None
         None computes the full matrix. A number restricts the affinity to that many nearest neighbours and
         makes it sparse; "auto" takes three times the perplexity. Of a precomputed graph, None keeps every

@@ -1,6 +1,7 @@
 """Data, and measures that do not use the library, for several test files."""
 
 import os
+import tracemalloc
 import warnings
 from functools import cache
 from pathlib import Path
@@ -114,6 +115,16 @@ def fit_whatever_it_says(affinity, X):
         warnings.simplefilter("always", ConvergenceWarning)
         affinity.fit(X)
     return [warning.category for warning in said]
+
+
+def full_matrices_held(affinity, X):
+    """Most memory that fitting to X takes at once, in matrices of n x n."""
+    affinity.fit(X[:60])  # what it takes to compile a kernel does not count
+    tracemalloc.start()
+    affinity.fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / affinity.affinity_.nbytes
 
 
 @cache

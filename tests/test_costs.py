@@ -51,11 +51,13 @@ def test_kernel_affinity_is_the_formula(form, self_loops, rng):
     np.testing.assert_allclose(dense(found), want, rtol=1e-14)
 
 
-def test_scaled_divides_by_both_scales(form, rng):
+@pytest.mark.parametrize("self_loops", [True, False])
+def test_scaled_affinity_is_the_formula(form, self_loops, rng):
     cost, C, mask = cost_and_mask(form)
     scale = rng.uniform(0.5, 2.0, size=len(C))
-    found = _matrix(cost.scaled(scale))
-    np.testing.assert_allclose(found[mask], (C / np.outer(scale, scale))[mask], rtol=1e-14)
+    mask = mask | (np.eye(len(C), dtype=bool) & self_loops)
+    want = np.where(mask, np.exp(-C / np.outer(scale, scale)), 0.0)
+    np.testing.assert_allclose(dense(cost.scaled_affinity(scale, self_loops=self_loops)), want, rtol=1e-14)
 
 
 @pytest.mark.parametrize("k", [1, 3])

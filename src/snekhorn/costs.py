@@ -110,13 +110,17 @@ class DenseCost(_Cost):
             np.exp(exponent, out=out[block], casting="same_kind")
         return out
 
-    def scaled(self, scale: Array) -> DenseCost:
-        """Costs C_ij / (scale_i scale_j)."""
-        matrix = np.empty_like(self.matrix)
+    def scaled_affinity(self, scale: Array, *, self_loops: bool) -> Array:
+        """exp(-C_ij / (scale_i scale_j))"""
+        out = np.empty_like(self.matrix)
         for start in range(0, self.n_points, ROWS_AT_ONCE):
             block = slice(start, start + ROWS_AT_ONCE)
-            matrix[block] = self.matrix[block] / (scale[block, None] * scale)
-        return replace(self, matrix=matrix)
+            exponent = scale[block, None] * -scale
+            np.divide(self.matrix[block], exponent, out=exponent)
+            if not self_loops:
+                np.fill_diagonal(exponent[:, start:], -np.inf)
+            np.exp(exponent, out=out[block], casting="same_kind")
+        return out
 
     def kth_smallest(self, k: int) -> Array:
         """Cost of every point to its k-th nearest other point."""
@@ -194,9 +198,10 @@ class GraphCost(_Cost):
         exponent = -(self.values - nearest[row]) * inverse[row] - log_normalizer[row]
         return self._matrix(np.exp(exponent), np.exp(nearest * inverse - log_normalizer) if self_loops else None)
 
-    def scaled(self, scale: Array) -> GraphCost:
+    def scaled_affinity(self, scale: Array, *, self_loops: bool) -> sparse.csr_matrix:
         row = np.repeat(np.arange(self.n_points), self.degrees)
-        return replace(self, values=(self.values / (scale[row] * scale[self.indices])).astype(self.values.dtype))
+        exponent = self.values / (scale[row] * -scale[self.indices])
+        return self._matrix(np.exp(exponent), np.ones(self.n_points) if self_loops else None)
 
     def kth_smallest(self, k: int) -> Array:
         return np.array([np.partition(row, k - 1)[k - 1] for row in np.split(self.values, self.indptr[1:-1])])

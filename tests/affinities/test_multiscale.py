@@ -8,7 +8,7 @@ from sklearn.base import clone
 from snekhorn import TSNEkhorn
 from snekhorn.affinities import MultiscaleSymmetricEntropicAffinity, SymmetricEntropicAffinity, row_perplexities
 
-from ..helpers import clusters, dense, fit_whatever_it_says, row_gap
+from ..helpers import clusters, dense, fit_whatever_it_says, full_matrices_held, row_gap
 
 SCALES = (4.0, 8.0, 16.0)
 with_and_without_self_loops = pytest.mark.parametrize("self_loops", [True, False])
@@ -99,6 +99,11 @@ def test_scales_in_any_list(hold):
 def test_a_graph_is_wide_enough_for_the_largest_scale():
     affinity = MultiscaleSymmetricEntropicAffinity((5.0, 20.0), n_neighbors="auto").fit(clusters(200))
     assert np.diff(affinity.affinity_.indptr).min() >= 60
+
+
+def test_costs_and_affinity_are_all_that_is_held():
+    """And two blocks of 256 rows, each a fifth of a matrix here."""
+    assert full_matrices_held(MultiscaleSymmetricEntropicAffinity(SCALES, n_jobs=1), clusters(1280)) < 2.5
 
 
 def test_estimators_take_it():

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from ..costs import DenseCost, GraphCost
+from ..costs import ROWS_AT_ONCE, Array, DenseCost, GraphCost
+from ..kernels.symmetric import dense_affinity
 from ..optim.report import SolveReport
 from ..pairs import NEIGHBORS_PER_PERPLEXITY
-from ..validation import check_choice, check_perplexity, check_positive
+from ..validation import check_choice, check_perplexity, check_positive, clamp_perplexity
 from .base import Affinity, Matrix
 from .symmetric_entropic import SymmetricEntropicAffinity
 
@@ -100,26 +103,27 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
         return self.perplexities_[-1]
 
     def _compute(self, cost: DenseCost | GraphCost) -> tuple[Matrix, SolveReport]:
-        self.perplexities_ = self._scales(cost)
+        symmetric = cost.symmetrized()
+        self.perplexities_ = self._scales(cost, self._row_entries(symmetric))
         # From the smallest scale, each starts from the solution of the one before.
         scale = _Scale(tol=self.tol, warm_start=True, self_loops=self.self_loops, verbose=self.verbose)
+        if isinstance(symmetric, DenseCost):
+            symmetric = _Summing(symmetric.matrix, symmetric.n_threads)
         total: Any = None
         self.reports_ = []
         for perplexity in self.perplexities_:
-            P, scale.report_ = scale.set_params(perplexity=perplexity)._compute(cost)
+            P, scale.report_ = scale.set_params(perplexity=perplexity)._compute(symmetric)
             self.reports_.append(scale.report_)
-            if total is None:
-                total = P
-            else:
-                total += P
+            total = P if total is None or isinstance(symmetric, _Summing) else _sum(total, P)
+            del P  # or the next scale is solved beside it
         total /= len(self.perplexities_)
         return total, _together(self.reports_)
 
-    def _scales(self, cost: DenseCost | GraphCost) -> list[float]:
-        """The scales that rows can have, each once."""
+    def _scales(self, cost: DenseCost | GraphCost, n_entries: int) -> list[float]:
+        """The scales that rows of so many entries can have, each once."""
         asked = _doubling(cost) if isinstance(self.perplexities, str) else [float(xi) for xi in self.perplexities]
-        # Only the largest is checked, so that one warning tells of all that are too large.
-        largest = self._checked_perplexity(max(asked), cost.symmetrized())
+        # Only the largest is clamped, so that one warning tells of all that are too large.
+        largest = clamp_perplexity(max(asked), n_entries)
         return sorted({min(perplexity, largest) for perplexity in asked})
 
 
@@ -128,6 +132,35 @@ class _Scale(SymmetricEntropicAffinity):
 
     def _checked_perplexity(self, perplexity: float, cost: DenseCost | GraphCost) -> float:
         return perplexity
+
+
+@dataclass(frozen=True)
+class _Summing(DenseCost):
+    """A full cost matrix whose affinities are sums of all so far: beside a sum, each would be a third n x n matrix."""
+
+    total: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "total", np.zeros_like(self.matrix))
+
+    def symmetric_affinity(self, lam: Array, gam: Array, *, self_loops: bool) -> Array:
+        def add_rows(first: int, last: int) -> None:
+            for start in range(first, last, ROWS_AT_ONCE):
+                stop = min(start + ROWS_AT_ONCE, last)
+                before = self.total[start:stop].copy()
+                dense_affinity(start, stop, self.matrix, lam, gam, self_loops, self.total)  # in place of the sum
+                self.total[start:stop] += before
+
+        self._run(add_rows)
+        return self.total
+
+
+def _sum(total: sparse.csr_matrix, P: sparse.csr_matrix) -> sparse.csr_matrix:
+    """total + P; in place where no edge was added in between, since a sum of sparse matrices takes the room of both."""
+    if np.array_equal(total.indptr, P.indptr) and np.array_equal(total.indices, P.indices):
+        total.data += P.data
+        return total
+    return total + P
 
 
 def _doubling(cost: DenseCost | GraphCost) -> list[float]:

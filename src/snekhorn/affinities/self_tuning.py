@@ -67,7 +67,5 @@ class SelfTuningAffinity(Affinity):
         positive = scale[scale > 0.0]
         scale = np.maximum(scale, positive.min() if positive.size else 1.0)
         self.bandwidths_ = np.sqrt(scale)
-        symmetric = cost.symmetrized().scaled(self.bandwidths_)
-        ones, zeros = np.ones(cost.n_points), np.zeros(cost.n_points)
-        P = symmetric.kernel_affinity(ones, zeros, zeros, self_loops=self.self_loops)
+        P = cost.symmetrized().scaled_affinity(self.bandwidths_, self_loops=self.self_loops)
         return P, closed_form_report()

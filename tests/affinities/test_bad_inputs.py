@@ -16,7 +16,7 @@ from snekhorn.affinities import (
 from ..helpers import AFFINITIES, WITH_PERPLEXITY, make, squared_distances
 
 each_affinity = pytest.mark.parametrize("kind", AFFINITIES)
-dense_and_sparse = pytest.mark.parametrize("n_neighbors", [None, 5])
+dense_and_sparse = pytest.mark.parametrize("n_neighbors", [None, 8])  # as many as every affinity can do with
 
 POINTS = np.random.default_rng(0).normal(size=(12, 3))
 COSTS = squared_distances(POINTS)
@@ -194,6 +194,11 @@ def test_parameters_of_one_affinity(affinity, parts):
 def test_parameters_are_checked_before_the_points_are_read(affinity):
     with pytest.raises(ValueError, match="must be"):
         affinity.fit(object())
+
+
+@pytest.mark.parametrize(("k", "n_neighbors", "count"), [(6, 5, "5 neighbours"), (91, "auto", "90 neighbours")])
+def test_a_rank_beyond_the_neighbours_is_refused_before_they_are_searched(k, n_neighbors, count):
+    _refused(SelfTuningAffinity(k, n_neighbors=n_neighbors), object(), f"k={k}", count, "raise n_neighbors")
 
 
 @each_affinity

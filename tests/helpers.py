@@ -1,6 +1,7 @@
 """Data, and measures that do not use the library, for several test files."""
 
 import os
+import tracemalloc
 import warnings
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from snekhorn.affinities import (
     DoublyStochasticAffinity,
     EntropicAffinity,
     GaussianAffinity,
+    MultiscaleSymmetricEntropicAffinity,
     SelfTuningAffinity,
     SymmetricEntropicAffinity,
 )
@@ -28,8 +30,20 @@ AFFINITIES = (
     SelfTuningAffinity,
     EntropicAffinity,
     SymmetricEntropicAffinity,
+    MultiscaleSymmetricEntropicAffinity,
 )
 WITH_PERPLEXITY = tuple(kind for kind in AFFINITIES if kind is not SelfTuningAffinity)
+SMALL_SCALE = 5.0
+
+
+def make(kind, perplexity=10.0, **parameters):
+    """An affinity of this kind; of this perplexity, where it has one; also of a smaller one, where it has several."""
+    if kind is SelfTuningAffinity:
+        return kind(**parameters)
+    if kind is MultiscaleSymmetricEntropicAffinity:
+        return kind(perplexities=(SMALL_SCALE, perplexity), **parameters)
+    return kind(perplexity=perplexity, **parameters)
+
 
 DATA = Path(os.environ.get("SNEKHORN_DATA") or "SNEKHORN_DATA is not set")
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="SNEKHORN_DATA does not name a folder of data sets")
@@ -101,6 +115,16 @@ def fit_whatever_it_says(affinity, X):
         warnings.simplefilter("always", ConvergenceWarning)
         affinity.fit(X)
     return [warning.category for warning in said]
+
+
+def full_matrices_held(affinity, X):
+    """Most memory that fitting to X takes at once, in matrices of n x n."""
+    affinity.fit(X[:60])  # what it takes to compile a kernel does not count
+    tracemalloc.start()
+    affinity.fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / affinity.affinity_.nbytes
 
 
 @cache

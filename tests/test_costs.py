@@ -1,5 +1,7 @@
 """The two forms of costs keep one contract: on all pairs, the graph is the matrix."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -49,11 +51,13 @@ def test_kernel_affinity_is_the_formula(form, self_loops, rng):
     np.testing.assert_allclose(dense(found), want, rtol=1e-14)
 
 
-def test_scaled_divides_by_both_scales(form, rng):
+@pytest.mark.parametrize("self_loops", [True, False])
+def test_scaled_affinity_is_the_formula(form, self_loops, rng):
     cost, C, mask = cost_and_mask(form)
     scale = rng.uniform(0.5, 2.0, size=len(C))
-    found = _matrix(cost.scaled(scale))
-    np.testing.assert_allclose(found[mask], (C / np.outer(scale, scale))[mask], rtol=1e-14)
+    mask = mask | (np.eye(len(C), dtype=bool) & self_loops)
+    want = np.where(mask, np.exp(-C / np.outer(scale, scale)), 0.0)
+    np.testing.assert_allclose(dense(cost.scaled_affinity(scale, self_loops=self_loops)), want, rtol=1e-14)
 
 
 @pytest.mark.parametrize("k", [1, 3])
@@ -81,6 +85,44 @@ def test_a_symmetric_graph_is_its_own_symmetrisation():
     found = cost.symmetrized()
     for name in ("indptr", "indices", "values"):
         np.testing.assert_array_equal(getattr(found, name), getattr(cost, name))
+
+
+def test_a_graph_is_symmetrised_once():
+    found = _directed()[0].symmetrized()
+    assert found.symmetrized() is found
+    assert found.joined(found).symmetric
+    assert not found.joined(_directed(seed=3)[0]).symmetric
+
+
+def _two_costs(factor, dtype=float, recall=None):
+    """A directed graph whose costs above the diagonal are `factor` times those below."""
+    C = np.random.default_rng(0).uniform(1.0, 2.0, size=(12, 12))
+    C = (C + C.T) * np.where(np.triu(np.ones((12, 12), dtype=bool)), factor, 1.0)
+    return replace(graph_cost(C.astype(dtype), _directed(12)[2]), recall=recall)
+
+
+@pytest.mark.parametrize("factor", [100.0, 0.0, 1.001])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_two_costs_of_a_pair_are_refused(factor, dtype):
+    with pytest.raises(ValueError, match=r"not symmetric: between points \d+ and \d+ .* X\.maximum\(X\.T\)"):
+        _two_costs(factor, dtype).symmetrized()
+
+
+def test_the_points_with_two_costs_are_named():
+    graph = GraphCost(np.array([0, 2, 3, 4]), np.array([1, 2, 0, 1]), np.array([1.0, 5.0, 3.0, 2.0]))
+    with pytest.raises(ValueError, match="between points 0 and 1 it has costs of 1 and 3,"):
+        graph.symmetrized()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_costs_of_a_pair_may_differ_by_rounding(dtype):
+    found = _matrix(_two_costs(1.0 + 1e-6, dtype).symmetrized())
+    np.testing.assert_array_equal(found, found.T)
+
+
+def test_costs_of_our_own_search_are_not_doubted():
+    found = _matrix(_two_costs(1.001, recall=1.0).symmetrized())
+    np.testing.assert_array_equal(found, found.T)
 
 
 def test_the_full_matrix_needs_no_symmetrising():

@@ -16,7 +16,8 @@ from .kernels.threads import run_rows
 Array: TypeAlias = NDArray[Any]  # of float64, or float32 where the input is
 
 ROWS_AT_ONCE = 256  # of a dense matrix, where a temporary of the whole would double the memory
-ROUNDING = 64.0  # of a cost, in units of its last digit
+LAST_DIGITS = 64.0  # rounding of a cost, in units of its last digit
+ROUNDING = 1e-5  # of the largest cost of a graph, whatever its type: many neighbour searches work in float32
 
 
 class _Cost:
@@ -44,7 +45,7 @@ class _Cost:
         target[:] = entropy
         rows = np.empty((n, entropic.N_COLUMNS))
         arrays, kernel = self._row_kernel()
-        rounding = ROUNDING * float(np.finfo(arrays[-1].dtype).eps)
+        rounding = LAST_DIGITS * float(np.finfo(arrays[-1].dtype).eps)
         self._run(kernel, *arrays, self_loops, inverse, target, rounding, rows)
         _choose_bandwidths(rows)
         return rows
@@ -123,13 +124,17 @@ class DenseCost(_Cost):
             np.exp(exponent, out=out[block], casting="same_kind")
         return out
 
-    def scaled(self, scale: Array) -> DenseCost:
-        """Costs C_ij / (scale_i scale_j)."""
-        matrix = np.empty_like(self.matrix)
+    def scaled_affinity(self, scale: Array, *, self_loops: bool) -> Array:
+        """exp(-C_ij / (scale_i scale_j))"""
+        out = np.empty_like(self.matrix)
         for start in range(0, self.n_points, ROWS_AT_ONCE):
             block = slice(start, start + ROWS_AT_ONCE)
-            matrix[block] = self.matrix[block] / (scale[block, None] * scale)
-        return replace(self, matrix=matrix)
+            exponent = scale[block, None] * -scale
+            np.divide(self.matrix[block], exponent, out=exponent)
+            if not self_loops:
+                np.fill_diagonal(exponent[:, start:], -np.inf)
+            np.exp(exponent, out=out[block], casting="same_kind")
+        return out
 
     def kth_smallest(self, k: int) -> Array:
         """Cost of every point to its k-th nearest other point."""
@@ -155,8 +160,9 @@ class GraphCost(_Cost):
     indices: NDArray[np.integer[Any]]
     values: Array
     n_threads: int = 1
-    recall: float | None = None
+    recall: float | None = None  # of the search; a graph that was handed in has none
     among: Callable[[Array, int], Any] | None = None  # finds the nearest neighbours among some of the points
+    symmetric: bool = False  # known to be: what `symmetrized` returned
 
     def __post_init__(self) -> None:
         # One type of index, SciPy's, whatever the graph comes from: every other one would be compiled for anew.
@@ -206,22 +212,48 @@ class GraphCost(_Cost):
         exponent = -(self.values - nearest[row]) * inverse[row] - log_normalizer[row]
         return self._matrix(np.exp(exponent), np.exp(nearest * inverse - log_normalizer) if self_loops else None)
 
-    def scaled(self, scale: Array) -> GraphCost:
+    def scaled_affinity(self, scale: Array, *, self_loops: bool) -> sparse.csr_matrix:
         row = np.repeat(np.arange(self.n_points), self.degrees)
-        return replace(self, values=(self.values / (scale[row] * scale[self.indices])).astype(self.values.dtype))
+        exponent = self.values / (scale[row] * -scale[self.indices])
+        return self._matrix(np.exp(exponent), np.ones(self.n_points) if self_loops else None)
 
     def kth_smallest(self, k: int) -> Array:
         return np.array([np.partition(row, k - 1)[k - 1] for row in np.split(self.values, self.indptr[1:-1])])
 
     def symmetrized(self) -> GraphCost:
-        """The graph with an edge wherever one of its two directions has one."""
+        """The graph with an edge wherever one of its two directions has one.
+
+        Where both have, their costs are the same up to rounding, and one of them is taken.
+        """
+        if self.symmetric:
+            return self
         edges = self._positions()
-        return self._from_positions(edges.maximum(edges.T), self.values)
+        reverse = edges.T.tocsr()
+        if self.recall is None:  # a graph that was handed in: what we compute differs by rounding only
+            self._check_both_directions(edges, reverse)
+        return replace(self._from_positions(edges.maximum(reverse), self.values), symmetric=True)
+
+    def _check_both_directions(self, edges: sparse.csr_matrix, reverse: sparse.csr_matrix) -> None:
+        """Raise where a pair of points has an edge in both directions, of different costs."""
+        there, back = edges.multiply(reverse.astype(bool)).tocsr(), reverse.multiply(edges.astype(bool)).tocsr()
+        for positions in (there, back):
+            positions.sort_indices()
+        difference = np.abs(self.values[there.data - 1] - self.values[back.data - 1])
+        if difference.size == 0 or difference.max() <= ROUNDING * float(self.values.max()):
+            return
+        worst = int(difference.argmax())
+        row, column = np.searchsorted(there.indptr, worst, side="right") - 1, there.indices[worst]
+        costs = " and ".join(f"{self.values[way.data[worst] - 1]:.3g}" for way in (there, back))
+        raise ValueError(
+            f"the precomputed graph X is not symmetric: between points {row} and {column} it has costs of {costs}, "
+            "one in each direction; use X.maximum(X.T) if that is what you mean."
+        )
 
     def joined(self, other: GraphCost) -> GraphCost:
         """The graph with the edges of both."""
         edges = self._positions().maximum(other._positions(first=self.n_pairs))
-        return self._from_positions(edges, np.concatenate([self.values, other.values]))
+        joined = self._from_positions(edges, np.concatenate([self.values, other.values]))
+        return replace(joined, symmetric=self.symmetric and other.symmetric)
 
     def _positions(self, first: int = 0) -> sparse.csr_matrix:
         """Positions instead of costs, from 1: sparse matrices drop zeros, which are the costs of duplicates."""

@@ -13,10 +13,10 @@ from snekhorn.affinities import (
     SymmetricEntropicAffinity,
 )
 
-from ..helpers import AFFINITIES, WITH_PERPLEXITY, squared_distances
+from ..helpers import AFFINITIES, WITH_PERPLEXITY, make, squared_distances
 
 each_affinity = pytest.mark.parametrize("kind", AFFINITIES)
-dense_and_sparse = pytest.mark.parametrize("n_neighbors", [None, 5])
+dense_and_sparse = pytest.mark.parametrize("n_neighbors", [None, 8])  # as many as every affinity can do with
 
 POINTS = np.random.default_rng(0).normal(size=(12, 3))
 COSTS = squared_distances(POINTS)
@@ -57,7 +57,7 @@ def test_points(kind, n_neighbors, X, parts):
 @pytest.mark.parametrize("kind", WITH_PERPLEXITY)
 @pytest.mark.parametrize("perplexity", [1, 1.0, 0.5, 0, -3.0, np.nan, np.inf, "30", None, True, [30.0]])
 def test_perplexity(kind, perplexity):
-    _refused(kind(perplexity=perplexity), POINTS, "perplexity", repr(perplexity), "above 1")
+    _refused(make(kind, perplexity), POINTS, "perplexity", repr(perplexity), "above 1")
 
 
 @each_affinity
@@ -196,6 +196,11 @@ def test_parameters_are_checked_before_the_points_are_read(affinity):
         affinity.fit(object())
 
 
+@pytest.mark.parametrize(("k", "n_neighbors", "count"), [(6, 5, "5 neighbours"), (91, "auto", "90 neighbours")])
+def test_a_rank_beyond_the_neighbours_is_refused_before_they_are_searched(k, n_neighbors, count):
+    _refused(SelfTuningAffinity(k, n_neighbors=n_neighbors), object(), f"k={k}", count, "raise n_neighbors")
+
+
 @each_affinity
 def test_a_full_matrix_beyond_the_memory_names_the_way_out(kind, monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
@@ -232,6 +237,25 @@ def test_anything_beyond_the_memory_names_the_way_out(X, parameters, parts, monk
 @pytest.mark.parametrize("n_neighbors", [0, 2.5, "all"])
 def test_n_neighbors_of_a_graph(kind, n_neighbors):
     _refused(kind(metric="precomputed", n_neighbors=n_neighbors), GRAPH, "n_neighbors", repr(n_neighbors))
+
+
+def _lists(costs):
+    indices = (np.arange(12)[:, None] + np.arange(1, 12)) % 12
+    return indices, np.take_along_axis(costs, indices, axis=1)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in AFFINITIES if kind not in (GaussianAffinity, EntropicAffinity)])
+@pytest.mark.parametrize("form", [sparse.csr_matrix, _lists])
+def test_a_graph_with_two_costs_of_a_pair_has_no_symmetric_affinity(kind, form):
+    graph = form(np.where(np.triu(np.ones((12, 12), dtype=bool)), 100.0 * COSTS, COSTS))
+    _refused(make(kind, 6.0, metric="precomputed"), graph, "precomputed", "not symmetric", "X.maximum(X.T)")
+
+
+@each_affinity
+def test_a_graph_with_one_direction_of_each_pair_is_fine(kind):
+    around = (np.arange(12)[:, None] + np.arange(1, 6)) % 12
+    affinity = make(kind, 3.0, metric="precomputed", **({"k": 3} if kind is SelfTuningAffinity else {}))
+    affinity.fit((around, np.take_along_axis(COSTS, around, axis=1)))
 
 
 def test_more_neighbours_than_a_row_of_the_graph_has():

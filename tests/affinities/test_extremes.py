@@ -10,7 +10,6 @@ from snekhorn.affinities import (
     DoublyStochasticAffinity,
     EntropicAffinity,
     GaussianAffinity,
-    MultiscaleSymmetricEntropicAffinity,
     SelfTuningAffinity,
     SymmetricEntropicAffinity,
 )
@@ -76,7 +75,7 @@ STACKS = np.arange(10.0).reshape(5, 2)[STACK] ** 2
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize("self_loops", [True, False])
-@pytest.mark.parametrize("kind", [*AFFINITIES, MultiscaleSymmetricEntropicAffinity])
+@pytest.mark.parametrize("kind", AFFINITIES)
 def test_neighbours_that_are_all_duplicates_are_alike(kind, self_loops, form):
     affinity = kind(n_neighbors=10, self_loops=self_loops)
     if kind in WITH_PERPLEXITY:

@@ -10,9 +10,9 @@ from sklearn.base import clone
 from sklearn.neighbors import KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 
-from snekhorn.affinities import SelfTuningAffinity, SymmetricEntropicAffinity
+from snekhorn.affinities import SymmetricEntropicAffinity
 
-from ..helpers import AFFINITIES, dense, squared_distances, without_some_entries
+from ..helpers import AFFINITIES, dense, make, squared_distances, without_some_entries
 
 each_affinity = pytest.mark.parametrize("kind", AFFINITIES)
 dense_and_sparse = pytest.mark.parametrize("n_neighbors", [None, 25])
@@ -21,7 +21,7 @@ PERPLEXITY = 8.0
 
 
 def _make(kind, **parameters):
-    return kind(**({} if kind is SelfTuningAffinity else {"perplexity": PERPLEXITY}), **parameters)
+    return make(kind, PERPLEXITY, **parameters)
 
 
 def _memmap(X, folder):

@@ -1,13 +1,14 @@
 """Several perplexities at once: symmetric, doubly stochastic, and between the scales."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
 from snekhorn import TSNEkhorn
 from snekhorn.affinities import MultiscaleSymmetricEntropicAffinity, SymmetricEntropicAffinity, row_perplexities
 
-from ..helpers import clusters, dense, row_gap
+from ..helpers import clusters, dense, fit_whatever_it_says, full_matrices_held, row_gap
 
 SCALES = (4.0, 8.0, 16.0)
 with_and_without_self_loops = pytest.mark.parametrize("self_loops", [True, False])
@@ -58,9 +59,51 @@ def test_scales_by_themselves_double_up_to_half_of_the_points():
     assert max(graph.perplexities_) <= max(np.diff(graph.affinity_.indptr)) / 3
 
 
+@with_and_without_self_loops
+@pytest.mark.parametrize("n_neighbors", [None, 1, 2, 3, 5])
+@pytest.mark.parametrize("n", [2, 3, 10])
+def test_scales_by_themselves_are_perplexities_however_few_the_points(self_loops, n_neighbors, n):
+    affinity = MultiscaleSymmetricEntropicAffinity(self_loops=self_loops, n_neighbors=n_neighbors)
+    said = fit_whatever_it_says(affinity, clusters(n))
+    single_entry = n == 2 and not self_loops
+    assert len(affinity.perplexities_) == 1
+    assert (affinity.perplexities_[0] > 1.0) != single_entry
+    assert not (self_loops and said)
+
+
+@pytest.mark.parametrize("perplexities", [(50, 100), (19, 50, 100)])
+def test_scales_that_are_too_large_are_one_with_one_warning(perplexities):
+    X = clusters(20)
+    affinity = MultiscaleSymmetricEntropicAffinity((5, *perplexities))
+    with pytest.warns(UserWarning, match="perplexity=100 .* using 19") as said:
+        affinity.fit(X)
+    assert len(said) == 1
+    assert affinity.perplexities_ == [5.0, 19.0]
+    np.testing.assert_array_equal(affinity.affinity_, MultiscaleSymmetricEntropicAffinity((5, 19)).fit_transform(X))
+
+
+def test_the_warning_of_rows_that_a_graph_is_too_narrow_for_names_the_largest_scale():
+    affinity = MultiscaleSymmetricEntropicAffinity(n_neighbors=40).fit(clusters(150))
+    affinity.report_.unreachable_rows = np.array([3])
+    with pytest.warns(UserWarning, match=rf"cannot reach perplexity {affinity.perplexities_[-1]:g} "):
+        affinity._warn()
+
+
+@pytest.mark.parametrize("hold", [list, np.array, pd.Series])
+def test_scales_in_any_list(hold):
+    X = clusters(60)
+    found = MultiscaleSymmetricEntropicAffinity(hold(SCALES)).fit_transform(X)
+    np.testing.assert_array_equal(found, MultiscaleSymmetricEntropicAffinity(SCALES).fit_transform(X))
+
+
 def test_a_graph_is_wide_enough_for_the_largest_scale():
     affinity = MultiscaleSymmetricEntropicAffinity((5.0, 20.0), n_neighbors="auto").fit(clusters(200))
     assert np.diff(affinity.affinity_.indptr).min() >= 60
+
+
+def test_costs_and_affinity_are_all_that_is_held():
+    """And two blocks of 256 rows, each a fifth of a matrix here."""
+    assert full_matrices_held(MultiscaleSymmetricEntropicAffinity(SCALES, n_jobs=1), clusters(1280)) < 2.5
 
 
 def test_estimators_take_it():
@@ -73,7 +116,15 @@ def test_estimators_take_it():
 
 @pytest.mark.parametrize(
     ("perplexities", "message"),
-    [((), "perplexities is empty"), ("all", "perplexities must be one of"), ((5.0, 0.5), "perplexity must be")],
+    [
+        ((), "perplexities is empty"),
+        ("all", "perplexities must be one of"),
+        ((5.0, 0.5), "perplexity must be"),
+        (30.0, r"perplexities must be 'auto' or a list .* got 30\.0; \[10"),
+        (None, "perplexities must be 'auto' or a list .* got None"),
+        (np.array(30.0), "perplexities must be 'auto' or a list .* got array"),
+        ({30.0}, r"perplexities must be 'auto' or a list .* got \{30\.0\}"),
+    ],
 )
 def test_bad_scales_are_named(perplexities, message):
     with pytest.raises(ValueError, match=message):

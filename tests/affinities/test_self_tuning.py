@@ -3,7 +3,7 @@ import pytest
 
 from snekhorn.affinities import SelfTuningAffinity
 
-from ..helpers import dense, squared_distances
+from ..helpers import clusters, dense, full_matrices_held, squared_distances
 
 
 def _formula(C, k):
@@ -41,3 +41,8 @@ def test_more_duplicates_than_k_keep_a_scale(rng):
     assert (affinity.bandwidths_ > 0.0).all()
     np.testing.assert_array_equal(affinity.affinity_[:10, :10], 1.0)
     assert np.isfinite(affinity.affinity_).all()
+
+
+def test_costs_and_affinity_are_all_that_is_held():
+    """And two blocks of 256 rows, each an eighth of a matrix here."""
+    assert full_matrices_held(SelfTuningAffinity(), clusters(2048)) < 2.4

@@ -31,7 +31,8 @@ class Affinity(BaseEstimator, ABC):
         Cost between points: any metric that scikit-learn knows, or "precomputed". The costs enter as they
         are: "sqeuclidean" gives Gaussian kernels, "euclidean" exponential ones. With "precomputed", X is a
         full cost matrix, a sparse neighbour graph as `sklearn.neighbors.KNeighborsTransformer` writes it,
-        or a pair (indices, distances). "seuclidean" and "mahalanobis" take their scales from X.
+        or a pair (indices, distances). An edge may be there in one direction only; where both are, the
+        symmetric affinities need one cost. "seuclidean" and "mahalanobis" take their scales from X.
     n_neighbors : int, "auto" or None, default=None
         None computes the full matrix. A number restricts the affinity to that many nearest neighbours and
         makes it sparse; "auto" takes three times the perplexity. Of a precomputed graph, None keeps every
@@ -106,6 +107,10 @@ class Affinity(BaseEstimator, ABC):
         perplexity = getattr(self, "perplexity", None)
         return USUAL_PERPLEXITY if perplexity is None else perplexity
 
+    def _carried_perplexity(self) -> float:
+        """The largest perplexity that the neighbour graph had to carry."""
+        return self._asked_perplexity()
+
     @abstractmethod
     def _compute(self, cost: DenseCost | GraphCost) -> tuple[Matrix, SolveReport]:
         """The affinity of the costs and its report."""
@@ -117,7 +122,7 @@ class Affinity(BaseEstimator, ABC):
             warn(f"{type(self).__name__} did not converge: {self.report_}.{named}", ConvergenceWarning)
         if (rows := self.report_.unreachable_rows).size:
             warn(
-                f"{rows.size} rows (first {rows[0]}) cannot reach perplexity {self._asked_perplexity():g} on "
+                f"{rows.size} rows (first {rows[0]}) cannot reach perplexity {self._carried_perplexity():g} on "
                 "this neighbour graph and have the largest one it is sure to carry; "
                 "raise n_neighbors or lower perplexity."
             )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 
 from ..costs import DenseCost, GraphCost
 from ..optim.report import SolveReport
+from ..pairs import count_neighbors
 from ..validation import check_count
 from .base import Affinity, Matrix, closed_form_report
 
@@ -55,19 +58,23 @@ class SelfTuningAffinity(Affinity):
 
     def _check_parameters(self) -> None:
         check_count(self.k, "k")
+        most = count_neighbors(self.n_neighbors, sys.maxsize, self._asked_perplexity())
+        if most is not None:  # known before the search, however many the points are
+            self._check_rank(most)
+
+    def _check_rank(self, n_neighbors: int) -> None:
+        if self.k > n_neighbors:
+            raise ValueError(
+                f"k={self.k} is more than the {n_neighbors} neighbours that a point has here; lower k or raise "
+                "n_neighbors."
+            )
 
     def _compute(self, cost: DenseCost | GraphCost) -> tuple[Matrix, SolveReport]:
-        fewest = int(cost.degrees.min())
-        if self.k > fewest:
-            raise ValueError(
-                f"k={self.k} is more than the {fewest} neighbours that a point has here; lower k or raise n_neighbors."
-            )
+        self._check_rank(int(cost.degrees.min()))
         scale = cost.kth_smallest(self.k)
         # More than k duplicates leave no scale of their own: take the smallest there is.
         positive = scale[scale > 0.0]
         scale = np.maximum(scale, positive.min() if positive.size else 1.0)
         self.bandwidths_ = np.sqrt(scale)
-        symmetric = cost.symmetrized().scaled(self.bandwidths_)
-        ones, zeros = np.ones(cost.n_points), np.zeros(cost.n_points)
-        P = symmetric.kernel_affinity(ones, zeros, zeros, self_loops=self.self_loops)
+        P = cost.symmetrized().scaled_affinity(self.bandwidths_, self_loops=self.self_loops)
         return P, closed_form_report()

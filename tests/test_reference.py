@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
+from sklearn.neighbors import VALID_METRICS
 
 from snekhorn.neighbors import LEAST_RECALL, Index
 from snekhorn.reference import Reference
@@ -62,6 +63,20 @@ def test_every_question_by_itself(limit, n_threads, monkeypatch):
     new = clusters(60, p=4, seed=1)
     indices, costs = own.query(new, 10, n_threads)
     for i in range(0, 60, 7):
+        alone = own.query(new[i : i + 1], 10, 1)
+        np.testing.assert_array_equal(alone[0][0], indices[i])
+        np.testing.assert_array_equal(alone[1][0], costs[i])
+
+
+@pytest.mark.filterwarnings("ignore:Data was converted to boolean")
+@pytest.mark.parametrize("metric", sorted({*VALID_METRICS["brute"], "sqeuclidean"} - {"precomputed"}))
+def test_every_question_by_itself_in_every_metric(metric):
+    """At this many columns, the matrix products of some metrics would round by the size of the batch."""
+    p = 2 if metric == "haversine" else 64
+    own = Reference(clusters(300, p=p), metric)
+    new = clusters(40, p=p, seed=1)
+    indices, costs = own.query(new, 10, 2)
+    for i in range(0, 40, 3):
         alone = own.query(new[i : i + 1], 10, 1)
         np.testing.assert_array_equal(alone[0][0], indices[i])
         np.testing.assert_array_equal(alone[1][0], costs[i])

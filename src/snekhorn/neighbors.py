@@ -34,7 +34,8 @@ ROWS_AT_ONCE = 65_536
 FARTHEST = 1e12  # half-widths of the data from its centre to a query
 RESOLVED = 2.0**-14  # of its norm: float32, which rounds at 2^-24, knows a longer distance to a thousandth
 
-DIRECT = ("sqeuclidean", "euclidean", "l2", "cosine")  # metrics that squared differences give
+# Metrics that squared differences give: "minkowski" has order 2, and "nan_euclidean" meets no NaN here.
+DIRECT = ("sqeuclidean", "euclidean", "l2", "minkowski", "nan_euclidean", "cosine")
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ ALLOWED = {
     "pairs": BELOW | {"costs", "memory", "neighbors", "validation"},
     "affinities": BELOW | {"alerts", "optim", "costs", "memory", "neighbors", "pairs", "validation"},
     "metrics": BELOW | {"neighbors", "pairs", "validation"},
-    "embedding": BELOW | {"optim"},
+    "embedding": BELOW | {"optim", "reduction"},
     "reference": BELOW | {"costs", "neighbors"},
     "estimators": BELOW
     | {"affinities", "alerts", "embedding", "memory", "optim", "pairs", "persistence", "reference", "validation"},

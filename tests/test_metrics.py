@@ -88,6 +88,16 @@ def test_other_metrics(data, metric, scipy_name):
     assert evaluate(X, Z, y, metric=metric) == pytest.approx(_reference(X, Z, y, 5, 15, scipy_name), rel=1e-6)
 
 
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis"])
+def test_metrics_with_scales_of_their_own(data, metric):
+    X, Z, y = data
+    X = X * [1.0, 10.0, 100.0, 1.0, 0.1, 1.0] + 50.0
+    want = _reference(X, Z, y, 5, 15, metric)
+    assert evaluate(X, Z, y, metric=metric) == pytest.approx(want, rel=1e-6)
+    for name, measure in ON_X_AND_Z.items():
+        assert measure(X, Z, metric=metric) == pytest.approx(want[name], rel=1e-6)
+
+
 def test_precomputed_distances(data):
     X, Z, y = data
     assert evaluate(cdist(X, X), Z, y, metric="precomputed") == pytest.approx(evaluate(X, Z, y), rel=1e-12)

@@ -38,6 +38,14 @@ def test_exact_neighbours_are_those_of_brute_force(many, metric, scipy_name, dty
     assert found.costs.dtype == dtype
 
 
+@pytest.mark.parametrize("metric", ["l2", "minkowski", "nan_euclidean"])
+def test_other_names_of_the_euclidean_distance(many, metric):
+    want = find_neighbors(many, K, "euclidean", 1)
+    found = find_neighbors(many, K, metric, 1)
+    np.testing.assert_array_equal(found.indices, want.indices)
+    np.testing.assert_array_equal(found.costs, want.costs)
+
+
 def test_sparse_points(many):
     thin = without_some_entries(many)
     found = find_neighbors(sparse.csr_matrix(thin), K, "sqeuclidean", 1)

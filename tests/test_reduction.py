@@ -42,7 +42,7 @@ def test_columns_of_one_spread(as_sparse):
 
 def test_no_more_components_than_there_are():
     assert fit_reduction(RNG.normal(size=(5, 12)), 50, 0).components.shape == (4, 12)
-    assert fit_reduction(np.arange(24).reshape(6, 4) ** 2, 50, 0).components.shape == (3, 4)
+    assert fit_reduction(np.arange(24).reshape(6, 4) ** 2, 50, 0).components.shape == (4, 4)
 
 
 def test_rows_are_taken_a_block_at_a_time(tmp_path):

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
+from sklearn.neighbors import VALID_METRICS
 
+from snekhorn.neighbors import LEAST_RECALL, Index
 from snekhorn.reference import Reference
 
 from .helpers import clusters, without_some_entries
@@ -64,6 +66,89 @@ def test_every_question_by_itself(limit, n_threads, monkeypatch):
         alone = own.query(new[i : i + 1], 10, 1)
         np.testing.assert_array_equal(alone[0][0], indices[i])
         np.testing.assert_array_equal(alone[1][0], costs[i])
+
+
+@pytest.mark.filterwarnings("ignore:Data was converted to boolean")
+@pytest.mark.parametrize("metric", sorted({*VALID_METRICS["brute"], "sqeuclidean"} - {"precomputed"}))
+def test_every_question_by_itself_in_every_metric(metric):
+    """At this many columns, the matrix products of some metrics would round by the size of the batch."""
+    p = 2 if metric == "haversine" else 64
+    own = Reference(clusters(300, p=p), metric)
+    new = clusters(40, p=p, seed=1)
+    indices, costs = own.query(new, 10, 2)
+    for i in range(0, 40, 3):
+        alone = own.query(new[i : i + 1], 10, 1)
+        np.testing.assert_array_equal(alone[0][0], indices[i])
+        np.testing.assert_array_equal(alone[1][0], costs[i])
+
+
+@pytest.mark.parametrize("k", [300, 900])
+def test_more_neighbours_than_the_probed_lists_hold(k, monkeypatch):
+    """faiss gives -1 for what it has not found, which would index the last point."""
+    monkeypatch.setattr("snekhorn.neighbors.QUERY_EXACT_LIMIT", 100)
+    X, new = clusters(3000, p=4), clusters(40, p=4, seed=1)
+    indices, costs = Reference(X, "sqeuclidean").query(new, k, 1)
+    assert indices.min() >= 0
+    assert all(len(set(row)) == k for row in indices)
+    C = cdist(new, X, "sqeuclidean")
+    np.testing.assert_allclose(costs, np.take_along_axis(C, indices, 1), rtol=1e-9)
+    true = np.sort(C, axis=1)[:, k - 1 : k] * (1 + 1e-9)
+    assert np.mean(costs <= true) >= LEAST_RECALL
+
+
+def test_rows_that_found_too_few_are_searched_again(monkeypatch):
+    monkeypatch.setattr("snekhorn.neighbors.QUERY_EXACT_LIMIT", 100)
+    X, new = clusters(3000, p=4), clusters(40, p=4, seed=1)
+    index = Index(X, 900, 1)
+    index.index.nprobe = 4
+    found = np.sort(index.search(new, 1), axis=1)
+    np.testing.assert_array_equal(found, np.sort(np.argsort(cdist(new, X), axis=1)[:, :900], axis=1))
+
+
+def test_the_numbers_asked_for_before_leave_no_trace(monkeypatch):
+    monkeypatch.setattr("snekhorn.neighbors.QUERY_EXACT_LIMIT", 100)
+    X, new = clusters(3000, p=4), clusters(40, p=4, seed=1)
+    own = Reference(X, "sqeuclidean")
+    want = own.query(new, 10, 1)
+    own.query(new, 300, 1)
+    np.testing.assert_array_equal(own.query(new, 10, 1), want)
+
+
+def _far_groups(n, gap, share=2):
+    """Points of unit variance, one in `share` of them further away than float32 can resolve."""
+    X = np.random.default_rng(0).normal(size=(n, 5))
+    return X + gap * (np.arange(n) % share == 0)[:, None]
+
+
+@pytest.mark.parametrize("limit", [100_000, 100])
+@pytest.mark.parametrize(("gap", "share"), [(1e8, 2), (1e9, 2), (1e9, 5)])
+def test_groups_that_float32_cannot_resolve(limit, gap, share, monkeypatch):
+    monkeypatch.setattr("snekhorn.neighbors.QUERY_EXACT_LIMIT", limit)
+    X = _far_groups(600, gap, share)
+    indices, costs = Reference(X, "euclidean").query(X, 90, 2)
+    np.testing.assert_array_equal(indices[:, 0], np.arange(600))
+    np.testing.assert_array_equal(costs[:, 0], 0.0)
+    np.testing.assert_allclose(costs, np.sort(cdist(X, X), axis=1)[:, :90])
+
+
+@pytest.mark.parametrize("n_threads", [1, 4])
+def test_every_question_by_itself_where_float32_is_not_enough(n_threads):
+    X = _far_groups(600, 1e9)
+    own = Reference(X, "sqeuclidean")
+    new = _far_groups(60, 1e9) + 0.1
+    indices, costs = own.query(new, 90, n_threads)
+    for i in range(0, 60, 7):
+        alone = own.query(new[i : i + 1], 90, 1)
+        np.testing.assert_array_equal(alone[0][0], indices[i])
+        np.testing.assert_array_equal(alone[1][0], costs[i])
+
+
+@pytest.mark.parametrize("limit", [100_000, 100])
+def test_of_more_equal_points_than_asked_for_the_first_comes_first(limit, monkeypatch):
+    monkeypatch.setattr("snekhorn.neighbors.QUERY_EXACT_LIMIT", limit)
+    X = np.concatenate([clusters(500), np.zeros((300, 3))])
+    indices, _ = Reference(X, "sqeuclidean").query(X[-50:], 90, 2)
+    np.testing.assert_array_equal(indices, np.tile(np.arange(500, 590), (50, 1)))
 
 
 def test_costs_given():

@@ -39,7 +39,7 @@ from .kernels import ranks
 from .kernels.distances import sampled_squared_distances
 from .kernels.threads import count_threads, run_rows
 from .neighbors import DIRECT, from_squared, unit_rows
-from .pairs import check_metric
+from .pairs import check_metric, whitened
 from .validation import check_classes, check_cost_matrix, check_count, check_jobs, check_points, check_range
 
 __all__ = [
@@ -112,7 +112,7 @@ def neighbor_recall(
 
     R = 1 / (n k) sum_i |N_X(i) and N_Z(i)|, which is about k / (n - 1) for an embedding at random.
     """
-    X, Z = _check_pair(X, Z, metric)
+    X, Z, metric = _check_pair(X, Z, metric)
     k = _check_neighbors(n_neighbors, len(Z))
     rows = _compare(X, Z, k, k, metric, _draw(len(Z), sample, random_state), n_jobs)
     return float(rows[:, ranks.SHARED].mean() / k)
@@ -132,7 +132,7 @@ def distance_correlation(
     It tells of the global arrangement, which the measures on neighbours do not see. The pairs are those of every
     sampled point with all the others. (The statistic of Székely that has the same name is another one.)
     """
-    X, Z = _check_pair(X, Z, metric)
+    X, Z, metric = _check_pair(X, Z, metric)
     correlation = _correlation(_compare(X, Z, 1, 1, metric, _draw(len(Z), sample, random_state), n_jobs), len(Z))
     if correlation is None:
         raise ValueError(
@@ -218,7 +218,7 @@ def evaluate(
     >>> evaluate(X, X)["neighbor_recall"]
     1.0
     """
-    X, Z = _check_pair(X, Z, metric)
+    X, Z, metric = _check_pair(X, Z, metric)
     n = len(Z)
     classes = None if y is None else check_classes(y, n)
     k_ranks = _choose_neighbors(n_neighbors, RANKED_NEIGHBORS, n, ranked=True)
@@ -248,7 +248,7 @@ def evaluate(
 def _rank_measure(
     column: int, X: Any, Z: Any, n_neighbors: Any, metric: str, sample: Any, random_state: Any, n_jobs: Any
 ) -> float:
-    X, Z = _check_pair(X, Z, metric)
+    X, Z, metric = _check_pair(X, Z, metric)
     k = _check_neighbors(n_neighbors, len(Z), ranked=True)
     rows = _compare(X, Z, k, k, metric, _draw(len(Z), sample, random_state), n_jobs)
     return _one_minus_excess(rows[:, column], k, len(Z))
@@ -341,12 +341,12 @@ def _draw(n: int, sample: int | str | None, random_state: Any) -> NDArray[np.int
     return np.arange(n) if size == n else np.sort(generator.choice(n, size, replace=False))
 
 
-def _check_pair(X: Any, Z: Any, metric: str) -> tuple[Any, Any]:
-    """X and Z as arrays of one length."""
+def _check_pair(X: Any, Z: Any, metric: str) -> tuple[Any, Any, str]:
+    """X and Z as arrays of one length, and the metric of X: metrics with scales of their own have become Euclidean."""
     check_metric(metric)
     Z = _check_embedding(Z)
     if metric != "precomputed":
-        X = check_points(X)
+        X, metric = whitened(check_points(X), metric)
         X = X if sparse.issparse(X) else np.ascontiguousarray(X)
     elif sparse.issparse(X):
         raise ValueError("metric='precomputed' needs the full matrix of distances, X is sparse; pass the features.")
@@ -354,7 +354,7 @@ def _check_pair(X: Any, Z: Any, metric: str) -> tuple[Any, Any]:
         X = check_cost_matrix(X)
     if X.shape[0] != len(Z):
         raise ValueError(f"X has {X.shape[0]} points and Z has {len(Z)}; pass data and their embedding, row by row.")
-    return X, Z
+    return X, Z, metric
 
 
 def _check_embedding(Z: Any) -> Any:

@@ -26,7 +26,6 @@ EXACT_LIMIT = 30_000  # points; above, the inverted file is clearly faster: see 
 RECALL_GOAL = 0.96
 LEAST_RECALL = 0.9
 QUERY_EXACT_LIMIT = 100_000  # points; questions of new points are few, so the exact search pays longer
-TUNED_NEIGHBORS = 90  # for which the inverted file of an `Index` reaches the goal
 TUNING_SAMPLE, MEASURED_SAMPLE = 1000, 200  # points on which the probes are chosen, and the recall is measured
 FIRST_PROBES = 4
 CENTROID_ITERATIONS = 8
@@ -34,8 +33,10 @@ POINTS_PER_LIST = 39  # below, on average, faiss warns that its lists are ill-de
 ROWS_AT_ONCE = 65_536
 TREE_FEATURES = 15  # up to which a tree saves more comparisons than it costs, as in scikit-learn
 FARTHEST = 1e12  # half-widths of the data from its centre to a query
+RESOLVED = 2.0**-14  # of its norm: float32, which rounds at 2^-24, knows a longer distance to a thousandth
 
-DIRECT = ("sqeuclidean", "euclidean", "l2", "cosine")  # metrics that squared differences give
+# Metrics that squared differences give: "minkowski" has order 2, and "nan_euclidean" meets no NaN here.
+DIRECT = ("sqeuclidean", "euclidean", "l2", "minkowski", "nan_euclidean", "cosine")
 
 
 @dataclass(frozen=True)
@@ -248,23 +249,58 @@ def _search_sklearn(X: Any, k: int, metric: str, n_threads: int) -> Neighbors:
 
 
 class Index:
-    """faiss index of X for questions of other points; `search` answers each by itself."""
+    """The k nearest of the points X to other points, each by itself, so that a batch leaves no trace.
 
-    def __init__(self, X: Array, n_threads: int) -> None:
+    faiss finds them in float32. Rows of which it found too few, or whose last neighbour is nearer than float32
+    can tell, are searched again by differences in float64: a point of X always finds itself.
+    """
+
+    def __init__(self, X: Array, k: int, n_threads: int) -> None:
+        self.X, self.k = X, k
         self.centre, self.scale = _frame(X)
         with _faiss_threads(n_threads) as faiss:
             points = _centred(X, self.centre, self.scale)
             exact = len(X) <= QUERY_EXACT_LIMIT
-            self.index = _exact_index(faiss, points) if exact else _inverted_index(faiss, points, TUNED_NEIGHBORS)
+            self.index = _exact_index(faiss, points) if exact else _inverted_index(faiss, points, k - 1)
 
-    def search(self, queries: Array, k: int, n_threads: int) -> NDArray[np.integer[Any]]:
-        """Indices (m, k) of the nearest points, to the precision of float32."""
-        with _faiss_threads(n_threads) as faiss:
-            before = faiss.cvar.distance_compute_blas_threshold
-            faiss.cvar.distance_compute_blas_threshold = 2**31 - 1  # matrix products round by the size of the batch
-            try:
-                reach = FARTHEST * self.scale  # queries further away overflow float32
-                near = np.clip(queries, self.centre - reach, self.centre + reach)
-                return self.index.search(_centred(near, self.centre, self.scale), k)[1]
-            finally:
-                faiss.cvar.distance_compute_blas_threshold = before
+    def search(self, queries: Array, n_threads: int) -> NDArray[np.integer[Any]]:
+        """Indices (m, k) of points that are the nearest, or as near to a thousandth; in no particular order."""
+        reach = FARTHEST * self.scale  # queries further away overflow float32
+        points = _centred(np.clip(queries, self.centre - reach, self.centre + reach), self.centre, self.scale)
+        with _faiss_threads(n_threads) as faiss, _row_by_row(faiss):
+            squared, found = self.index.search(points, self.k)
+        short = (found < 0).any(axis=1)  # the probed lists held fewer than k points
+        blurred = np.sqrt(squared[:, -1]) <= RESOLVED * np.linalg.norm(points, axis=1)
+        again = np.flatnonzero(short | blurred)
+        if again.size:
+            found[again] = self._search_by_differences(queries[again], n_threads)
+        return found
+
+    def _search_by_differences(self, queries: Array, n_threads: int) -> NDArray[np.integer[Any]]:
+        """Slow, so that of equal queries, as the many blank rows of some data, one is asked."""
+        different, which = np.unique(queries, axis=0, return_inverse=True)
+        found = np.empty((len(different), self.k), dtype=np.int64)
+        run_rows(_nearest, len(found), len(found) * len(self.X), n_threads, self.X, different, found)
+        return found[which.ravel()]
+
+
+@contextmanager
+def _row_by_row(faiss: Any) -> Iterator[None]:
+    """Keep faiss from matrix products, which round by the size of the batch."""
+    before = faiss.cvar.distance_compute_blas_threshold
+    faiss.cvar.distance_compute_blas_threshold = 2**31 - 1
+    try:
+        yield
+    finally:
+        faiss.cvar.distance_compute_blas_threshold = before
+
+
+def _nearest(start: int, stop: int, X: Array, queries: Array, found: Array) -> None:
+    """The nearest points of these queries by differences, of equally near ones the first."""
+    everyone = np.arange(len(X))[None]
+    k = found.shape[1]
+    squared = np.empty(everyone.shape)
+    for row in range(start, stop):
+        squared_distances_to(X, queries, np.array([row]), everyone, squared)
+        near = np.flatnonzero(squared[0] <= np.partition(squared[0], k - 1)[k - 1])
+        found[row] = near[np.argsort(squared[0, near], kind="stable")[:k]]

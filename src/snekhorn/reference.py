@@ -40,16 +40,22 @@ class Reference:
             X = sparse.csr_matrix(X) if sparse.issparse(self.X) else X.toarray()
         if sparse.issparse(self.X) or self.metric not in DIRECT:
             return self._query_sklearn(X, k, n_threads)
-        own, new = np.ascontiguousarray(self.X), np.ascontiguousarray(X)  # sums of a row round by its layout
+        index, new = self._index_for(k, n_threads), np.ascontiguousarray(X)  # sums of a row round by its layout
         if self.metric == "cosine":
-            own, new = unit_rows(own), unit_rows(new)
-        if self._index is None:
-            self._index = Index(own, n_threads)
-        found = self._index.search(new, min(k + SPARE, len(own)), n_threads)
+            new = unit_rows(new)
+        found = index.search(new, n_threads)
         squared = np.empty(found.shape)
-        run_rows(_squared_distances, len(new), found.size, n_threads, own, new, found, squared)
+        run_rows(_squared_distances, len(new), found.size, n_threads, index.X, new, found, squared)
         indices, squared = _sorted(found, squared)
         return indices[:, :k], from_squared(np.ascontiguousarray(squared[:, :k]), self.metric)
+
+    def _index_for(self, k: int, n_threads: int) -> Index:
+        """The index for k neighbours: one tuned for another number would answer differently."""
+        n_candidates = min(k + SPARE, len(self.X))
+        if self._index is None or self._index.k != n_candidates:
+            points = np.ascontiguousarray(unit_rows(self.X) if self.metric == "cosine" else self.X)
+            self._index = Index(points, n_candidates, n_threads)
+        return self._index
 
     def _query_sklearn(self, X: Any, k: int, n_threads: int) -> tuple[Array, Array]:
         squared = self.metric == "sqeuclidean"

@@ -1,11 +1,15 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.sparse import csgraph
+from sklearn.datasets import load_digits
 
 from snekhorn.embedding.start import SPREAD, pca_layout, random_layout, spectral_layout
+from snekhorn.reduction import FEW_COLUMNS
 
-from ..helpers import clusters, squared_distances
+from ..helpers import clusters, squared_distances, without_some_entries
 
 
 def _data(n=50, p=6):
@@ -62,7 +66,7 @@ def test_the_order_of_columns_does_not_matter(rng):
 
 
 def test_pca_is_the_same_every_time():
-    X = np.random.default_rng(0).normal(size=(1200, 600))  # large enough for the randomised decomposition
+    X = np.random.default_rng(0).normal(size=(300, FEW_COLUMNS + 1))  # enough for the randomised decomposition
     np.testing.assert_array_equal(pca_layout(X, 2), pca_layout(X, 2))
 
 
@@ -95,10 +99,55 @@ def test_pca_of_tiny_data(n, p, form, d, rng):
     assert Z.std(axis=0).max() == pytest.approx(SPREAD)
 
 
-def test_sparse_data_whose_columns_have_no_mean_start_as_dense_ones():
-    X = _data()
-    X -= X.mean(axis=0)
-    np.testing.assert_allclose(pca_layout(sparse.csr_matrix(X), 2), pca_layout(X, 2), atol=1e-6 * SPREAD)
+def _factors(n=300, p=64, offset=0.0):
+    """Two directions of clearly different variance in some noise, far from the origin."""
+    rng = np.random.default_rng(0)
+    return offset + rng.normal(size=(n, 2)) * [5.0, 3.0] @ rng.normal(size=(2, p)) + rng.normal(size=(n, p))
+
+
+def _correlations(Z, X):
+    """Of the columns of Z with the principal components of X, by a full decomposition in float64."""
+    U = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[0]
+    return [abs(np.corrcoef(Z[:, axis], U[:, axis])[0, 1]) for axis in range(Z.shape[1])]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array])
+def test_sparse_data_start_as_dense_ones(form, dtype):
+    X = load_digits().data.astype(dtype)
+    np.testing.assert_allclose(pca_layout(form(X), 2), pca_layout(X, 2), atol=1e-9 * SPREAD)
+    assert min(_correlations(pca_layout(form(X), 2), X)) > 1 - 1e-9
+
+
+@pytest.mark.parametrize("p", [700, FEW_COLUMNS + 1])
+@pytest.mark.parametrize("form", [np.asarray, np.float32, sparse.csr_matrix], ids=["dense", "float32", "sparse"])
+def test_more_columns_than_points(p, form):
+    X = without_some_entries(_factors(p=p, offset=10.0))
+    assert min(_correlations(pca_layout(form(X), 2), X)) > 1 - 1e-4
+
+
+def test_large_sparse_data_are_not_made_dense():
+    X = sparse.random(3000, 2 * FEW_COLUMNS, 0.005, format="csr", random_state=0)
+    tracemalloc.start()
+    pca_layout(X, 2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.2 * 8 * X.shape[0] * X.shape[1]
+
+
+@pytest.mark.parametrize("p", [64, FEW_COLUMNS + 1])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+def test_an_offset_of_float32_does_not_matter(p, form):
+    """It is 10,000 times the standard deviation, which float32 still resolves to a thousandth."""
+    X = _factors(3000 if p < FEW_COLUMNS else 300, p)
+    X = (X + 1e4 * X.std()).astype(np.float32)
+    assert min(_correlations(pca_layout(form(X), 2), X.astype(float))) > 1 - 1e-5
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 3.0])
+def test_constant_sparse_data_of_many_columns_start_from_noise(value):
+    Z = pca_layout(sparse.csr_matrix(np.full((15, FEW_COLUMNS + 1), value)), 2)
+    assert 0.0 < Z.std() < 0.1 * SPREAD
 
 
 def test_two_sparse_columns_are_both_used():

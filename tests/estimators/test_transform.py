@@ -43,6 +43,14 @@ def test_training_rows_under_any_metric(points, method, metric):
     np.testing.assert_array_equal(estimator.transform(points), estimator.embedding_)
 
 
+def test_training_rows_of_groups_too_far_apart_for_float32(points):
+    """The groups are larger than the number of neighbours, so that not all of a group are found anyway."""
+    X = points + 1e9 * (np.arange(300) % 2)[:, None]
+    estimator = quick(TSNEkhorn).fit(X)
+    np.testing.assert_array_equal(estimator.transform(X), estimator.embedding_)
+    np.testing.assert_array_equal(estimator.transform(X[7:8]), estimator.embedding_[7:8])
+
+
 def _one_by_one(estimator, X):
     return np.vstack([estimator.transform(X[i : i + 1]) for i in range(X.shape[0])])
 

@@ -52,13 +52,11 @@ class Report:
     def measure(self, points: Points, metric: str, jobs: int | None) -> None:
         """Score every layout against the points it was made of."""
         from ..metrics import evaluate
-        from ..pairs import whitened
 
         label = points.table.label
         y = None if label is None else label_codes(points.table.values(label))
-        X, metric = whitened(points.X, metric)
         metric = "euclidean" if metric == "sqeuclidean" else metric
-        self.scores = [evaluate(X, Z, y, metric=metric, n_jobs=jobs) for Z in self._layouts]
+        self.scores = [evaluate(points.X, Z, y, metric=metric, n_jobs=jobs) for Z in self._layouts]
 
     def facts(self, outputs: Outputs) -> dict[str, Any]:
         """As JSON."""

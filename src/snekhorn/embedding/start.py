@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.decomposition import PCA, TruncatedSVD
 
+from ..reduction import fit_reduction
 from .charges import Array
 
 SPREAD = 1e-2  # standard deviation of the start along its widest axis: small against the kernels' width of 1
@@ -17,16 +16,9 @@ SPECTRAL_EXTRA = 4  # directions beyond those wanted, for a faster approach
 
 def pca_layout(X: Any, n_components: int, seed: int = 0) -> Array:
     """Principal components of X, the sign of each such that its largest loading is positive."""
-    rank = min(n_components, *X.shape)
-    if sparse.issparse(X) and X.shape[1] <= n_components:
-        X = X.toarray()  # too thin for the sparse decomposition
-    model = (TruncatedSVD if sparse.issparse(X) else PCA)(rank, random_state=seed)
+    found = fit_reduction(X, n_components, seed).apply(X)
     Z = np.zeros((X.shape[0], n_components))
-    with np.errstate(divide="ignore", invalid="ignore"):  # shares of a variance of 0, which nobody asks for
-        found = model.fit_transform(X)
-    signs = np.sign([row[np.argmax(np.abs(row))] for row in model.components_])
-    found = np.where(found.std(axis=0) > _rounding(X), found, 0.0)
-    Z[:, : found.shape[1]] = found * np.where(signs == 0.0, 1.0, signs)
+    Z[:, : found.shape[1]] = np.where(found.std(axis=0) > _rounding(X), found, 0.0)
     return _scaled(Z, seed)
 
 
@@ -63,8 +55,9 @@ def spectral_layout(P: Any, n_components: int, seed: int = 0) -> Array:
 
 
 def _rounding(X: Any) -> float:
-    """Variation of X that may be nothing but rounding."""
-    return 64 * float(np.finfo(X.dtype).eps) * max(float(X.max()), -float(X.min()))
+    """Variation of X that may be nothing but rounding: of its entries, or of its components, which are float64."""
+    eps = max(2 * float(np.finfo(X.dtype).eps), 64 * float(np.finfo(float).eps))
+    return eps * max(float(X.max()), -float(X.min()))
 
 
 def _scaled(Z: Array, seed: int) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -24,6 +24,18 @@ GRAPH_REMEDY = "lower n_neighbors or perplexity"
 SPARSE_METRICS = sorted({*VALID_METRICS_SPARSE["brute"], "sqeuclidean"} - {"precomputed"})
 
 
+class FoundNeighbors(NamedTuple):
+    """What `search` has found, as a precomputed pair that several affinities can share.
+
+    Unlike a user's pair it can be searched again, for points that starve among hubs.
+    """
+
+    indices: Array
+    costs: Array
+    recall: float
+    among: Any
+
+
 def build_cost(
     X: Any, *, metric: str, n_neighbors: int | str | None, perplexity: float, n_threads: int
 ) -> DenseCost | GraphCost:
@@ -34,7 +46,7 @@ def build_cost(
     """
     if metric == "precomputed":
         if isinstance(X, tuple) or sparse.issparse(X):
-            graph = _graph_of_lists(X, n_threads) if isinstance(X, tuple) else _graph_of_matrix(X, n_threads)
+            graph = _precomputed_graph(X, n_threads)
             k = count_neighbors(n_neighbors, graph.n_points, perplexity)
             return graph if k is None else _nearest_of_graph(graph, k, exactly=n_neighbors != "auto")
         cost = DenseCost(check_cost_matrix(X), n_threads)
@@ -54,10 +66,16 @@ def build_cost(
         cost = DenseCost(_dense(X, metric, n_threads), n_threads)
         check_range(cost.matrix, X)
         return cost
+    return Neighbors(*search(X, k, metric, n_threads)).graph(n_threads)
+
+
+def search(X: Any, k: int, metric: str, n_threads: int) -> FoundNeighbors:
+    """The k nearest neighbours of every point of a whitened X."""
+    n = X.shape[0]
     require(BYTES_PER_EDGE * n * k, f"a graph of {k} neighbours of {n} points and its affinity", GRAPH_REMEDY)
-    graph = find_neighbors(X, k, metric, n_threads).graph(n_threads)
-    check_range(graph.values, X)
-    return graph
+    found = find_neighbors(X, k, metric, n_threads)
+    check_range(found.costs, X)
+    return FoundNeighbors(found.indices, found.costs, found.recall, found.among)
 
 
 def whitened(X: Any, metric: str) -> tuple[Any, str]:
@@ -162,6 +180,12 @@ def _as_costs(values: Array) -> Array:
     if values.dtype.kind not in "biuf":
         raise ValueError(f"precomputed distances must be real numbers, got {values.dtype}; convert them to float.")
     return values.astype(np.float32 if np.can_cast(values.dtype, np.float32) else np.float64, copy=False)
+
+
+def _precomputed_graph(X: Any, n_threads: int) -> GraphCost:
+    if isinstance(X, FoundNeighbors):
+        return Neighbors(*X).graph(n_threads)
+    return _graph_of_lists(X, n_threads) if isinstance(X, tuple) else _graph_of_matrix(X, n_threads)
 
 
 def _graph_of_lists(X: tuple[Any, ...], n_threads: int) -> GraphCost:

@@ -10,26 +10,18 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..affinities.entropic import entropic_rows
 from ..alerts import warn
 from ..embedding.descend import Callback, descend
 from ..embedding.grid import TIGHT
 from ..embedding.methods import Latent, choose_method, potential
 from ..embedding.normalization import DoublyStochastic
 from ..embedding.objective import Objective
-from ..embedding.placement import place
 from ..embedding.report import OVERFLOW, EmbeddingReport, Stop
-from ..kernels.threads import count_threads
-from ..pairs import NEIGHBORS_PER_PERPLEXITY
 from ..reference import Reference
-from ..validation import (
-    check_affinity_matrix,
-    check_finite,
-    check_jobs,
-    check_layout,
-)
+from ..validation import check_affinity_matrix, check_finite, check_layout
 from .checks import check_parameters
 from .parts import default_affinity, make_descent, make_objective, make_schedule, make_start
+from .places import place_points
 
 SINKHORN_STEPS = 100  # each halves the error of the row sums
 FINE_MARGINAL = 1e-4  # row sums finer than this need the tight grid
@@ -222,20 +214,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             Their places.
         """
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
-        n_threads = count_threads(check_jobs(self.n_jobs))
-        n = len(self.embedding_)
-        perplexity = min(self._perplexity(), n - 1.0)
-        k = min(n, int(np.ceil(NEIGHBORS_PER_PERPLEXITY * perplexity)))
-        indices, costs = self._reference.query(X, k, n_threads)
-        p = entropic_rows(costs, perplexity, n_threads)
-        Z = np.asarray(self.embedding_, dtype=float)
-        method = choose_method(self.method, n, self.n_components)
-        field = potential(method, self._latent.kernel, n_threads).freeze(Z, np.exp(self._log_charges()))
-        places = place(field, Z, indices, p, n_threads).astype(self.embedding_.dtype)
-        known = costs[:, 0] == 0.0
-        places[known] = self.embedding_[indices[known, 0]]
-        return places
+        return place_points(self, self._validated(X, reset=False))
 
     def save(self, path: Any) -> None:
         """Write the fitted estimator to a file that `snekhorn.load` reads: no pickle, a versioned format."""
@@ -313,9 +292,6 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _keep_reference(self, X: Any) -> Reference:
         """What `transform` needs of the data."""
         return Reference(X, "precomputed" if self._given_affinity else self._metric())
-
-    def _log_charges(self) -> Any:
-        return self.potential_ if self._latent.doubly_stochastic else np.zeros(len(self.embedding_))
 
     def _metric(self) -> str:
         return getattr(self.affinity, "metric", self.metric)

@@ -30,7 +30,8 @@ class EmbeddingReport:
     iterations, losses : list of int, list of float
         When the loss was computed, and its value: the divergence of P from Q per point, without exaggeration.
     marginal_gap : float or None
-        Largest distance of a row sum of Q from 1, where Q is doubly stochastic.
+        Largest distance of a row sum of Q from 1, where Q is doubly stochastic; None after an interrupt that came
+        while the rows were given that sum.
     method : str
         "exact" or "fft", how the sums over all pairs were computed.
     """

@@ -269,25 +269,35 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _finish(self, objective: Objective, Z: NDArray[Any], report: EmbeddingReport, method: str) -> None:
         """Balance Q, and note how it all went."""
-        normalization = objective.normalization
         report.method = method
-        if isinstance(normalization, DoublyStochastic):
-            if self.marginal_tol < FINE_MARGINAL:
-                normalization.sums = potential(method, self._latent.kernel, objective.n_threads, TIGHT)
-            report.marginal_gap = normalization.balance(Z, self.marginal_tol, SINKHORN_STEPS)
-            self.potential_ = normalization.f
-            if report.marginal_gap > self.marginal_tol:
-                warn(
-                    f"{type(self).__name__}: a row of Q sums to 1 only within {report.marginal_gap:.1e}; "
-                    "keep latent_self_loops=True, or raise marginal_tol.",
-                    ConvergenceWarning,
-                )
+        try:
+            report.marginal_gap = self._balance(objective, Z, method)
+        except KeyboardInterrupt:  # the layout is there: only the last digits of f are missing
+            report.reason, report.converged = Stop.INTERRUPTED.value, False
         self.kl_divergence_ = objective.divergence(Z)
         if not np.isfinite(self.kl_divergence_) or not np.isfinite(Z).all():
             raise FloatingPointError(OVERFLOW)
+        if isinstance(objective.normalization, DoublyStochastic):
+            self.potential_ = objective.normalization.f
         self.n_iter_, self.report_ = report.n_iter, report
         if report.reason in (Stop.MAX_ITER.value, Stop.INTERRUPTED.value):
             warn(f"{type(self).__name__}: {report}.", ConvergenceWarning)
+
+    def _balance(self, objective: Objective, Z: NDArray[Any], method: str) -> float | None:
+        """Give the rows of Q their sum of 1, where it is doubly stochastic; return the largest distance from it."""
+        normalization = objective.normalization
+        if not isinstance(normalization, DoublyStochastic):
+            return None
+        if self.marginal_tol < FINE_MARGINAL:
+            normalization.sums = potential(method, self._latent.kernel, objective.n_threads, TIGHT)
+        gap = normalization.balance(Z, self.marginal_tol, SINKHORN_STEPS)
+        if gap > self.marginal_tol:
+            warn(
+                f"{type(self).__name__}: a row of Q sums to 1 only within {gap:.1e}; "
+                "keep latent_self_loops=True, or raise marginal_tol.",
+                ConvergenceWarning,
+            )
+        return gap
 
     def _keep_reference(self, X: Any) -> Reference:
         """What `transform` needs of the data."""

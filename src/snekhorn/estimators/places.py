@@ -38,9 +38,9 @@ def place_points(model: NeighborEmbedding, X: Any) -> NDArray[Any]:
 def _frozen_field(model: NeighborEmbedding, n_threads: int) -> Field:
     """The potential of the layout, as it was fitted."""
     Z = np.asarray(model.embedding_, dtype=float)
-    charges = np.exp(model.potential_) if model._latent.doubly_stochastic else np.ones(len(Z))
+    log_charges: Any = model.potential_ if model._latent.doubly_stochastic else np.zeros(len(Z))
     method = choose_method(model.method, *Z.shape)
-    return potential(method, model._latent.kernel, n_threads).freeze(Z, charges)
+    return potential(method, model._latent.kernel, n_threads).freeze(Z, np.exp(log_charges))
 
 
 def _place_batch(model: NeighborEmbedding, X: Any, field: Field, n_threads: int) -> NDArray[Any]:

@@ -19,7 +19,7 @@ from ..embedding.objective import Objective
 from ..embedding.report import OVERFLOW, EmbeddingReport, Stop
 from ..reference import Reference
 from ..validation import check_affinity_matrix, check_finite, check_layout
-from .checks import check_parameters
+from .checks import check_lists, check_parameters
 from .parts import default_affinity, make_descent, make_objective, make_schedule, make_start
 from .places import place_points
 
@@ -229,8 +229,8 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             X = check_affinity_matrix(X, symmetric=self._latent.normalized != "rows")
             self.n_features_in_ = X.shape[1]
             return X
-        if isinstance(X, tuple) and reset:  # (indices, distances), which the affinity checks
-            self.n_features_in_ = len(X[0])
+        if isinstance(X, tuple) and reset:
+            self.n_features_in_ = check_lists(X)
             return X
         X = validate_data(
             self,

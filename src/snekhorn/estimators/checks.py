@@ -1,11 +1,12 @@
-"""Checks of the parameters of an estimator, before any work."""
+"""Checks of the parameters of an estimator and of neighbour lists, before any work."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..affinities.base import Affinity
 from ..embedding.methods import choose_method
+from ..pairs import check_metric, count_neighbors
 from ..validation import check_choice, check_count, check_jobs, check_perplexity, check_positive
 
 if TYPE_CHECKING:
@@ -16,13 +17,15 @@ def check_parameters(model: NeighborEmbedding) -> None:
     """Raise for values that no data can make right."""
     check_count(model.n_components, "n_components", largest=3)
     check_perplexity(model.perplexity)
+    check_metric(model.metric)
+    count_neighbors(model.n_neighbors, 2, model.perplexity)  # raises for what is no number of neighbours
     check_choice(model.self_loops, "self_loops", (True, False))
     check_choice(model.latent_self_loops, "latent_self_loops", (True, False))
     if isinstance(model.init, str):
         check_choice(model.init, "init", ("pca", "spectral", "random"))
     for name in ("early_exaggeration", "exaggeration", "tol", "marginal_tol"):
         check_positive(getattr(model, name), name)
-    if model.learning_rate != "auto":
+    if not (isinstance(model.learning_rate, str) and model.learning_rate == "auto"):
         check_positive(model.learning_rate, "learning_rate")
     check_choice(model.optimizer, "optimizer", ("momentum", "adam"))
     check_count(model.max_iter, "max_iter")
@@ -37,3 +40,18 @@ def check_parameters(model: NeighborEmbedding) -> None:
         raise ValueError(
             f"affinity must be None, 'precomputed' or an object of snekhorn.affinities, got {model.affinity!r}."
         )
+
+
+def check_lists(X: tuple[Any, ...]) -> int:
+    """The number of points of a pair (indices, distances); the affinity checks the rest."""
+    try:
+        indices, distances = X
+        if len(indices) == len(distances):
+            return len(indices)
+        found = f"{len(indices)} and {len(distances)} rows"
+    except (TypeError, ValueError):  # not two, or without a length
+        found = f"({', '.join(type(part).__name__ for part in X)})"
+    raise ValueError(
+        f"X is a tuple, which must be (indices, distances), two arrays of one shape (n, k); got {found}. "
+        "Pass points as one array."
+    )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from sklearn.utils import check_random_state
+
 from ..affinities.base import Affinity
 from ..embedding.methods import choose_method
 from ..pairs import check_metric, count_neighbors
@@ -32,6 +35,9 @@ def check_parameters(model: NeighborEmbedding) -> None:
     check_choice(model.method, "method", ("auto", "exact", "fft"))
     choose_method(model.method, 2, model.n_components)
     check_jobs(model.n_jobs)
+    _check_seed(model.random_state)
+    if not isinstance(model.verbose, bool | np.bool_):  # numbers mean levels elsewhere, and are taken
+        check_count(model.verbose, "verbose", smallest=0)
     if any(not callable(callback) for callback in model._callbacks()):
         raise ValueError(f"callbacks must be a callable, a list of callables or None; got {model.callbacks!r}.")
     if isinstance(model.affinity, str):
@@ -40,6 +46,16 @@ def check_parameters(model: NeighborEmbedding) -> None:
         raise ValueError(
             f"affinity must be None, 'precomputed' or an object of snekhorn.affinities, got {model.affinity!r}."
         )
+
+
+def _check_seed(random_state: Any) -> None:
+    try:
+        check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(
+            "random_state must be a whole number from 0 to 2**32 - 1, a numpy.random.RandomState or None; "
+            f"got {random_state!r}."
+        ) from error
 
 
 def check_lists(X: tuple[Any, ...]) -> int:

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..affinities.base import Affinity
 from ..alerts import warn
 from ..embedding.descend import Callback, descend
 from ..embedding.grid import TIGHT
@@ -22,6 +23,7 @@ from ..validation import check_affinity_matrix, check_finite, check_layout
 from .checks import check_lists, check_parameters
 from .parts import default_affinity, make_descent, make_objective, make_schedule, make_start
 from .places import place_points
+from .size import count_points, require_memory
 
 SINKHORN_STEPS = 100  # each halves the error of the row sums
 FINE_MARGINAL = 1e-4  # row sums finer than this need the tight grid
@@ -175,7 +177,9 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         X = self._validated(X)
         check_parameters(self)
         Z = self._given_layout(X)
-        P = self._compute_affinity(X)
+        affinity = self._make_affinity(X)
+        require_memory(self, X, affinity)
+        P = self._compute_affinity(X, affinity)
         if Z is None:
             Z = make_start(self, X, P)
         method = choose_method(self.method, len(Z), self.n_components)
@@ -249,15 +253,18 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """The start, where it is an array."""
         if isinstance(self.init, str):
             return None
-        n = len(X[0]) if isinstance(X, tuple) else X.shape[0]
-        return check_layout(self.init, (n, self.n_components))
+        return check_layout(self.init, (count_points(X), self.n_components))
 
-    def _compute_affinity(self, X: Any) -> Any:
+    def _make_affinity(self, X: Any) -> Affinity | None:
+        """What P is computed by, or None where X is P."""
         if self._given_affinity:
+            return None
+        return default_affinity(self, count_points(X)) if self.affinity is None else clone(self.affinity)
+
+    def _compute_affinity(self, X: Any, affinity: Affinity | None) -> Any:
+        if affinity is None:
             self.__dict__.pop("affinity_report_", None)  # of an earlier fit
             return X
-        n = len(X[0]) if isinstance(X, tuple) else X.shape[0]
-        affinity = default_affinity(self, n) if self.affinity is None else clone(self.affinity)
         P = affinity.fit_transform(X)
         self.affinity_report_ = affinity.report_
         return P

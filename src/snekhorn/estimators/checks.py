@@ -42,7 +42,9 @@ def check_parameters(model: NeighborEmbedding) -> None:
         raise ValueError(f"callbacks must be a callable, a list of callables or None; got {model.callbacks!r}.")
     if isinstance(model.affinity, str):
         check_choice(model.affinity, "affinity", ("precomputed",))
-    elif model.affinity is not None and not isinstance(model.affinity, Affinity):
+    elif isinstance(model.affinity, Affinity):
+        model.affinity._check_parameters()
+    elif model.affinity is not None:
         raise ValueError(
             f"affinity must be None, 'precomputed' or an object of snekhorn.affinities, got {model.affinity!r}."
         )

@@ -231,10 +231,10 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             if not reset:
                 raise ValueError("affinity='precomputed' tells nothing of new points; fit with features to transform.")
             X = check_affinity_matrix(X, symmetric=self._latent.normalized != "rows")
-            self.n_features_in_ = X.shape[1]
+            self._note_pairs(X.shape[1])
             return X
         if isinstance(X, tuple) and reset:
-            self.n_features_in_ = check_lists(X)
+            self._note_pairs(check_lists(X))
             return X
         X = validate_data(
             self,
@@ -248,6 +248,11 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         )
         check_finite(X, "X")
         return X
+
+    def _note_pairs(self, n: int) -> None:
+        """Columns that are points have no names; those of an earlier fit are forgotten."""
+        self.n_features_in_ = n
+        self.__dict__.pop("feature_names_in_", None)
 
     def _given_layout(self, X: Any) -> NDArray[Any] | None:
         """The start, where it is an array."""

@@ -72,6 +72,15 @@ def test_report(points, kind, method):
     assert abs(report.losses[-1] - estimator.kl_divergence_) < 0.02 * estimator.kl_divergence_ + 1e-3
 
 
+def test_the_report_calls_the_loss_what_it_is(X):
+    """Where rows of P differ in mass, the loss of a doubly stochastic Q is not the divergence."""
+    estimator = quick(TSNEkhorn, affinity=EntropicAffinity(8.0, symmetrize=True), max_iter=100).fit(X)
+    loss = estimator.report_.losses[-1]
+    assert abs(loss - estimator.kl_divergence_) > 0.01
+    assert f"100 iterations, loss {loss:.4f}" in str(estimator.report_)
+    assert "divergence" not in str(estimator.report_)
+
+
 @each_estimator
 @pytest.mark.parametrize("optimizer", ["momentum", "adam"])
 def test_the_layout_is_better_than_its_start(points, kind, optimizer):

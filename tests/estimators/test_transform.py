@@ -6,8 +6,12 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
-from snekhorn import TSNEkhorn
-from snekhorn.affinities import SelfTuningAffinity, SymmetricEntropicAffinity
+from snekhorn import SNE, TSNEkhorn
+from snekhorn.affinities import (
+    MultiscaleSymmetricEntropicAffinity,
+    SelfTuningAffinity,
+    SymmetricEntropicAffinity,
+)
 from snekhorn.estimators import places
 
 from ..helpers import clusters, squared_distances, without_some_entries
@@ -143,6 +147,42 @@ def test_after_an_affinity_object(X, affinity):
     estimator = quick(TSNEkhorn, affinity=affinity).fit(X)
     np.testing.assert_array_equal(estimator.transform(X), estimator.embedding_)
     assert np.isfinite(estimator.transform(X + 0.1)).all()
+
+
+@pytest.mark.parametrize(
+    ("affinity", "perplexity"),
+    [
+        (None, 8.0),
+        (SymmetricEntropicAffinity(5.0), 5.0),
+        (MultiscaleSymmetricEntropicAffinity((3.0, 20.0, 6.0)), 20.0),
+        (MultiscaleSymmetricEntropicAffinity("auto"), 100.0),
+        (SelfTuningAffinity(), 8.0),
+    ],
+    ids=lambda value: f"{value}".split("(")[0],
+)
+def test_new_points_have_the_perplexity_of_the_affinity(points, affinity, perplexity, monkeypatch):
+    asked = []
+    rows = places.entropic_rows
+    monkeypatch.setattr(places, "entropic_rows", lambda costs, *args: (asked.append(args[0]), rows(costs, *args))[1])
+    estimator = quick(SNE, affinity=affinity).fit(points)
+    estimator.transform(points[:3] + 0.1)
+    assert asked == [estimator.perplexity_] == [perplexity]
+
+
+def test_parameters_changed_after_the_fit_do_not_count(points):
+    new = points[:9] + 0.1
+    estimator = quick(TSNEkhorn, method="exact").fit(points)
+    want = estimator.transform(new)
+    estimator.set_params(perplexity=40.0, method="fft", n_components=3)
+    np.testing.assert_array_equal(estimator.transform(new), want)
+    assert len(estimator.get_feature_names_out()) == 2
+    estimator.set_params(affinity=SymmetricEntropicAffinity(20.0))
+    np.testing.assert_array_equal(estimator.transform(new), want)
+
+
+def test_a_precomputed_affinity_leaves_no_perplexity(points):
+    estimator = quick(TSNEkhorn).fit(points)
+    assert not hasattr(estimator.set_params(affinity="precomputed").fit(estimator.affinity_), "perplexity_")
 
 
 @each_estimator

@@ -22,7 +22,7 @@ from ..reference import Reference
 from ..validation import check_affinity_matrix, check_finite, check_layout
 from .checks import check_lists, check_parameters
 from .parts import default_affinity, make_descent, make_objective, make_schedule, make_start
-from .places import place_points
+from .places import place_points, placing_perplexity
 from .size import count_points, require_memory
 
 SINKHORN_STEPS = 100  # each halves the error of the row sums
@@ -98,6 +98,9 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Why the descent stopped, the losses on the way, the worst row sum of Q.
     affinity_report_ : SolveReport
         How the affinity was computed, where it was not precomputed.
+    perplexity_ : float
+        That of new points in `transform`: the perplexity of the affinity, of several the largest one asked for (100
+        where they are "auto"), or that of the estimator where the affinity has none.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
@@ -205,7 +208,8 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Place new points in the layout, which stays as it is.
 
         Every point is placed by itself, where its affinities to the points of the layout are matched best; a row
-        of the training data returns the coordinates it has in the layout (of equal rows, those of the first).
+        of the training data returns the coordinates it has in the layout (of equal rows, those of the first). The
+        perplexity, `perplexity_`, is that of the fit: parameters that were changed since do not count.
 
         Parameters
         ----------
@@ -268,10 +272,12 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _compute_affinity(self, X: Any, affinity: Affinity | None) -> Any:
         if affinity is None:
-            self.__dict__.pop("affinity_report_", None)  # of an earlier fit
+            for name in ("affinity_report_", "perplexity_"):  # of an earlier fit
+                self.__dict__.pop(name, None)
             return X
         P = affinity.fit_transform(X)
         self.affinity_report_ = affinity.report_
+        self.perplexity_ = placing_perplexity(affinity, self.perplexity)
         return P
 
     def _callbacks(self) -> list[Callback]:
@@ -318,16 +324,13 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _metric(self) -> str:
         return getattr(self.affinity, "metric", self.metric)
 
-    def _perplexity(self) -> float:
-        return float(getattr(self.affinity, "perplexity", None) or self.perplexity)
-
     @property
     def _given_affinity(self) -> bool:
         return isinstance(self.affinity, str) and self.affinity == "precomputed"
 
     @property
     def _n_features_out(self) -> int:
-        return self.n_components
+        return self.embedding_.shape[1]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

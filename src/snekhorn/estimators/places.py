@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..affinities.base import Affinity
 from ..affinities.entropic import entropic_rows
 from ..embedding.charges import Field
-from ..embedding.methods import choose_method, potential
+from ..embedding.methods import potential
 from ..embedding.placement import place
 from ..kernels.threads import count_threads
 from ..pairs import NEIGHBORS_PER_PERPLEXITY
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     from .base import NeighborEmbedding
 
 ROWS_AT_ONCE = 50_000  # new points; each takes 4 kB at perplexity 30 while it is placed
+
+
+def placing_perplexity(affinity: Affinity, otherwise: float) -> float:
+    """The perplexity that the rows of new points get: that of the affinity, or another where it has none."""
+    own = (getattr(affinity, name, None) for name in ("perplexity", "perplexities"))
+    return float(affinity._asked_perplexity() if any(value is not None for value in own) else otherwise)
 
 
 def place_points(model: NeighborEmbedding, X: Any) -> NDArray[Any]:
@@ -39,13 +46,12 @@ def _frozen_field(model: NeighborEmbedding, n_threads: int) -> Field:
     """The potential of the layout, as it was fitted."""
     Z = np.asarray(model.embedding_, dtype=float)
     log_charges: Any = model.potential_ if model._latent.doubly_stochastic else np.zeros(len(Z))
-    method = choose_method(model.method, *Z.shape)
-    return potential(method, model._latent.kernel, n_threads).freeze(Z, np.exp(log_charges))
+    return potential(model.report_.method, model._latent.kernel, n_threads).freeze(Z, np.exp(log_charges))
 
 
 def _place_batch(model: NeighborEmbedding, X: Any, field: Field, n_threads: int) -> NDArray[Any]:
     n = len(model.embedding_)
-    perplexity = min(model._perplexity(), n - 1.0)
+    perplexity = min(model.perplexity_, n - 1.0)
     k = min(n, int(np.ceil(NEIGHBORS_PER_PERPLEXITY * perplexity)))
     indices, costs = model._reference.query(X, k, n_threads)
     p = entropic_rows(costs, perplexity, n_threads)

@@ -1,4 +1,4 @@
-"""What does not fit is refused before any work, with a remedy that is one."""
+"""What does not fit is refused before any work, with a remedy that is one; what takes long says so."""
 
 import tracemalloc
 
@@ -118,3 +118,37 @@ def test_a_fit_that_was_refused_names_both_sizes(monkeypatch):
     many = np.zeros((10_000, 2))
     with pytest.raises(MemoryError, match=r"10,000 points and 100,000,000 pairs needs about 4\.1 GiB and 0\.2 GiB"):
         TSNEkhorn(n_neighbors=None).fit(many)
+
+
+@pytest.mark.filterwarnings("ignore:.*stopped at max_iter")
+@pytest.mark.parametrize(
+    ("n_components", "method", "remedy"),
+    [(3, "auto", "use n_components=2"), (2, "exact", "use method='auto'"), (1, "exact", "use method='auto'")],
+)
+def test_long_sums_are_said_first(n_components, method, remedy, monkeypatch):
+    monkeypatch.setattr(size, "LONG_FROM", N - 1)
+    seen = []
+    compute = SymmetricEntropicAffinity._compute
+    monkeypatch.setattr(
+        SymmetricEntropicAffinity, "_compute", lambda *args: (seen.append(len(said)), compute(*args))[1]
+    )
+    with pytest.warns(
+        UserWarning, match=f"all pairs of 60 points in {n_components} dim.* 1 minutes .*; {remedy}"
+    ) as said:
+        quick(TSNEkhorn, n_components=n_components, method=method).fit(POINTS)
+    assert seen == [1]
+
+
+@pytest.mark.filterwarnings("ignore:.*stopped at max_iter")
+def test_no_word_of_sums_that_are_not_long(monkeypatch):
+    quick(TSNEkhorn, n_components=3).fit(POINTS)
+    monkeypatch.setattr(size, "LONG_FROM", N - 1)
+    quick(TSNEkhorn, method="fft").fit(POINTS)
+
+
+def test_how_long(recwarn):
+    size.warn_of_long_sums(TSNEkhorn(3, n_jobs=2), 20_000, "exact")
+    assert not recwarn
+    size.warn_of_long_sums(TSNEkhorn(3, n_jobs=2), 50_000, "exact")
+    size.warn_of_long_sums(TSNEkhorn(3, n_jobs=1), 1_000_000, "exact")
+    assert ["25 minutes" in str(recwarn[0].message), "327 hours" in str(recwarn[1].message)] == [True, True]

@@ -23,7 +23,7 @@ from ..validation import check_affinity_matrix, check_finite, check_layout
 from .checks import check_lists, check_parameters
 from .parts import default_affinity, make_descent, make_objective, make_schedule, make_start
 from .places import place_points, placing_perplexity
-from .size import count_points, require_memory
+from .size import count_points, require_memory, warn_of_long_sums
 
 SINKHORN_STEPS = 100  # each halves the error of the row sums
 FINE_MARGINAL = 1e-4  # row sums finer than this need the tight grid
@@ -181,11 +181,12 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         check_parameters(self)
         Z = self._given_layout(X)
         affinity = self._make_affinity(X)
+        method = choose_method(self.method, count_points(X), self.n_components)
         require_memory(self, X, affinity)
+        warn_of_long_sums(self, count_points(X), method)
         P = self._compute_affinity(X, affinity)
         if Z is None:
             Z = make_start(self, X, P)
-        method = choose_method(self.method, len(Z), self.n_components)
         objective = make_objective(self, P, method)
         Z, report = descend(
             objective,

@@ -8,6 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from ..affinities.base import Affinity
+from ..alerts import warn
+from ..embedding.methods import DIRECT_LIMIT
+from ..kernels.threads import count_threads
 from ..memory import require
 from ..pairs import GRAPH_REMEDY, count_neighbors
 
@@ -20,6 +23,8 @@ ASYMMETRIC = 12  # more where the mean of P and its transpose is taken
 MATCHED = 8  # more where P loses its diagonal, or its rows are scaled
 BYTES_PER_POINT = 500
 BYTES_PER_INDEX = 4  # of an entry of a sparse P
+LONG_FROM = 20_000  # points from which on sums over all pairs take minutes
+PAIRS_PER_SECOND = 1.7e9  # of a thread, see docs/limits.md
 
 
 def count_points(X: Any) -> int:
@@ -40,6 +45,22 @@ def require_memory(model: NeighborEmbedding, X: Any, affinity: Affinity | None) 
         of_P = np.dtype(getattr(X, "dtype", float)).itemsize + index
     needed = float(n_pairs) * (of_P + _bytes_beside_P(model)) + n * BYTES_PER_POINT
     require(needed, f"the layout of {n:,} points and {n_pairs:,} pairs", remedy)
+
+
+def warn_of_long_sums(model: NeighborEmbedding, n: int, method: str) -> None:
+    """Say how long direct sums over all pairs of many points will take."""
+    if method != "exact" or n <= LONG_FROM:
+        return
+    hours = float(n) * n * model.max_iter / (PAIRS_PER_SECOND * count_threads(model.n_jobs) * 3600.0)
+    remedy = "use method='auto'" if model.n_components in DIRECT_LIMIT else "use n_components=2"
+    warn(
+        f"{type(model).__name__}: sums over all pairs of {n:,} points in {model.n_components} dimensions may take "
+        f"{_in_words(hours)} up to max_iter={model.max_iter}; {remedy}, lower max_iter, or lay out a sample."
+    )
+
+
+def _in_words(hours: float) -> str:
+    return f"{max(60.0 * hours, 1.0):.0f} minutes" if hours < 2.0 else f"{hours:.0f} hours"
 
 
 def knows_symmetry(model: NeighborEmbedding) -> bool:

@@ -30,7 +30,7 @@ ALLOWED = {
     | {"affinities", "alerts", "embedding", "memory", "optim", "pairs", "persistence", "reference", "validation"},
     "persistence": {"affinities", "embedding", "estimators", "optim", "reference"},
     "reduction": set(),
-    "sweep": BELOW | {"affinities", "embedding", "estimators", "neighbors", "pairs", "validation"},
+    "sweep": BELOW | {"affinities", "embedding", "estimators", "pairs", "validation"},
     "io": set(),
     "anndata": {"embedding", "estimators", "io", "validation"},
     "colors": set(),

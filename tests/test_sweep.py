@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from snekhorn import SNE, TSNE, SNEkhorn, TSNEkhorn
-from snekhorn.estimators.parts import DENSE_LIMIT
+from snekhorn.affinities import SymmetricEntropicAffinity
+from snekhorn.neighbors import find_neighbors
 from snekhorn.sweep import sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at max_iter")  # the affinities are what is looked at
@@ -27,12 +29,55 @@ def test_perplexities_rise_and_layouts_are_those_of_single_fits():
         assert model.kl_divergence_ == pytest.approx(alone.kl_divergence_, rel=1e-3)
 
 
-def test_many_points_share_their_neighbours():
-    points = np.random.default_rng(0).normal(size=(DENSE_LIMIT + 1, 4))
-    for model in sweep(TSNEkhorn(max_iter=3, tol=1.0), points, (5, 10)):
-        alone = TSNEkhorn(max_iter=3, tol=1.0, perplexity=model.perplexity).fit(points)
-        assert model.affinity_.nnz == alone.affinity_.nnz
-        assert abs(model.affinity_ - alone.affinity_).max() < 1e-6
+@pytest.fixture
+def neighbours_only(monkeypatch):
+    """Few points are treated as many."""
+    monkeypatch.setattr("snekhorn.estimators.parts.DENSE_LIMIT", 100)
+
+
+def _has_the_affinity_of_a_single_fit(fitted, model, points):
+    alone = clone(model).set_params(perplexity=fitted.perplexity).fit(points)
+    assert fitted.affinity_.nnz == alone.affinity_.nnz
+    assert abs(fitted.affinity_ - alone.affinity_).max() < 1e-6
+    assert fitted.affinity_report_.neighbor_recall == pytest.approx(alone.affinity_report_.neighbor_recall, abs=1e-3)
+
+
+@pytest.mark.parametrize("method", [TSNEkhorn, TSNE, SNE])
+@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine", "seuclidean"])
+def test_many_points_share_their_neighbours(neighbours_only, method, metric):
+    points = np.random.default_rng(0).normal(size=(300, 4))
+    model = method(max_iter=3, tol=1.0, metric=metric)
+    for fitted in sweep(model, points, (5, 10)):
+        _has_the_affinity_of_a_single_fit(fitted, model, points)
+
+
+def test_points_that_starve_among_hubs_are_fed(neighbours_only):
+    """In 100 dimensions a few points are the neighbours of most, and the others get edges among themselves."""
+    points = np.random.default_rng(0).normal(size=(800, 100))
+    model = TSNEkhorn(max_iter=3, tol=1.0, self_loops=True)
+    for fitted in sweep(model, points, (10, 20)):
+        _has_the_affinity_of_a_single_fit(fitted, model, points)
+
+
+def test_neighbours_are_searched_once(neighbours_only, monkeypatch):
+    searched = []
+    monkeypatch.setattr(
+        "snekhorn.pairs.find_neighbors", lambda *args: (searched.append(args), find_neighbors(*args))[1]
+    )
+    points = np.random.default_rng(0).normal(size=(300, 4))
+    assert len(list(sweep(TSNE(max_iter=3, tol=1.0), points, (5, 10)))) == 2
+    assert len(searched) == 1
+
+
+def test_recall_of_a_given_number_of_neighbours_is_reported():
+    for fitted in sweep(TSNEkhorn(max_iter=3, tol=1.0, n_neighbors=40), X, (5, 10)):
+        assert fitted.affinity_report_.neighbor_recall == 1.0
+
+
+def test_a_start_that_does_not_fit_is_an_error_before_any_work(monkeypatch):
+    monkeypatch.setattr(SymmetricEntropicAffinity, "_compute", lambda *args: pytest.fail("an affinity was computed"))
+    with pytest.raises(ValueError, match=r"init has shape \(3, 3\)"):
+        next(sweep(TSNEkhorn(init=np.ones((3, 3))), X, (5, 10)))
 
 
 def test_bad_parameters_are_errors_before_any_work():
@@ -44,7 +89,7 @@ def test_bad_parameters_are_errors_before_any_work():
         next(sweep(TSNEkhorn(affinity="precomputed"), X, (5,)))
 
 
-def test_points_that_cannot_be_told_apart_are_refused():
-    points = 1e-200 * np.random.default_rng(0).normal(size=(DENSE_LIMIT + 1, 4))
+def test_points_that_cannot_be_told_apart_are_refused(neighbours_only):
+    points = 1e-200 * np.random.default_rng(0).normal(size=(101, 4))
     with pytest.raises(ValueError, match="underflow"):
         next(sweep(TSNEkhorn(), points, (5,)))

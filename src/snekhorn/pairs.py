@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -22,6 +22,18 @@ BYTES_PER_EDGE = 100  # of a neighbour graph, made symmetric and turned into an 
 SPARSE_REMEDY = "set n_neighbors='auto' for a sparse affinity, whose memory grows with n only"
 GRAPH_REMEDY = "lower n_neighbors or perplexity"
 SPARSE_METRICS = sorted({*VALID_METRICS_SPARSE["brute"], "sqeuclidean"} - {"precomputed"})
+
+
+class FoundNeighbors(NamedTuple):
+    """What `search` has found, as a precomputed pair that several affinities can share.
+
+    Unlike a user's pair it can be searched again, for points that starve among hubs.
+    """
+
+    indices: Array
+    costs: Array
+    recall: float
+    among: Any
 
 
 def build_cost(
@@ -44,14 +56,13 @@ def build_cost(
         cost = DenseCost(_dense(X, metric, n_threads), n_threads)
         check_range(cost.matrix, X, metric=metric)
         return cost
-    return nearest_of_points(X, k, metric, n_threads).graph(n_threads)
+    return Neighbors(*search(X, k, metric, n_threads)).graph(n_threads)
 
 
 def _given_cost(X: Any, n_neighbors: int | str | None, perplexity: float, n_threads: int) -> DenseCost | GraphCost:
     """Precomputed costs, or the smallest of each row."""
     if isinstance(X, tuple) or sparse.issparse(X):
-        graph = _graph_of_lists(X, n_threads) if isinstance(X, tuple) else _graph_of_matrix(X, n_threads)
-        check_range(graph.values, graph.values, metric="precomputed")
+        graph = _given_graph(X, n_threads)
         k = count_neighbors(n_neighbors, graph.n_points, perplexity)
         return graph if k is None else _nearest_of_graph(graph, k, exactly=n_neighbors != "auto")
     cost = DenseCost(check_cost_matrix(X), n_threads)
@@ -64,13 +75,13 @@ def _given_cost(X: Any, n_neighbors: int | str | None, perplexity: float, n_thre
     return _nearest_of_matrix(cost, k)
 
 
-def nearest_of_points(X: Any, k: int, metric: str, n_threads: int) -> Neighbors:
-    """The k nearest neighbours of every point, for which there is memory, and whose costs can be told apart."""
+def search(X: Any, k: int, metric: str, n_threads: int) -> FoundNeighbors:
+    """The k nearest neighbours of every point of a whitened X, for which there is memory, their costs told apart."""
     n = X.shape[0]
     require(BYTES_PER_EDGE * n * k, f"a graph of {k} neighbours of {n} points and its affinity", GRAPH_REMEDY)
     found = find_neighbors(X, k, metric, n_threads)
     check_range(found.costs, X, metric=metric, near=found.indices)
-    return found
+    return FoundNeighbors(found.indices, found.costs, found.recall, found.among)
 
 
 def whitened(X: Any, metric: str) -> tuple[Any, str]:
@@ -181,6 +192,14 @@ def _as_costs(values: Array) -> Array:
     if values.dtype.kind not in "biuf":
         raise ValueError(f"precomputed distances must be real numbers, got {values.dtype}; convert them to float.")
     return values.astype(np.float32 if np.can_cast(values.dtype, np.float32) else np.float64, copy=False)
+
+
+def _given_graph(X: Any, n_threads: int) -> GraphCost:
+    if isinstance(X, FoundNeighbors):
+        return Neighbors(*X).graph(n_threads)
+    graph = _graph_of_lists(X, n_threads) if isinstance(X, tuple) else _graph_of_matrix(X, n_threads)
+    check_range(graph.values, graph.values, metric="precomputed")
+    return graph
 
 
 def _graph_of_lists(X: tuple[Any, ...], n_threads: int) -> GraphCost:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from sklearn.base import clone
 
 from .affinities import SymmetricEntropicAffinity
+from .affinities.base import Affinity
 from .embedding.start import pca_layout
 from .estimators import NeighborEmbedding
 from .estimators.checks import check_parameters
-from .estimators.parts import DENSE_LIMIT, default_affinity
+from .estimators.parts import default_affinity
 from .kernels.threads import count_threads
-from .pairs import count_neighbors, nearest_of_points, whitened
+from .pairs import FoundNeighbors, check_metric, count_neighbors, search, whitened
 from .validation import check_points
 
 
@@ -38,24 +38,26 @@ def sweep(model: NeighborEmbedding, X: Any, perplexities: Iterable[float]) -> It
         raise ValueError("perplexities is empty; pass at least one.")
     for one in models:
         check_parameters(one)
-    pairs, metric, recall = _shared_pairs(models[-1], X)
-    affinity = default_affinity(models[0], X.shape[0]).set_params(metric=metric)
+        one._given_layout(X)  # raises where it does not fit the points
+    affinity = default_affinity(models[-1], X.shape[0])
+    pairs = X
+    if affinity.n_neighbors is not None:
+        pairs = _shared_neighbors(affinity, X)
+        affinity.set_params(metric="precomputed")
     if isinstance(affinity, SymmetricEntropicAffinity):
         affinity.set_params(warm_start=True)
     for one in models:
         P = affinity.set_params(perplexity=one.perplexity).fit_transform(pairs)
         start = pca_layout(X, one.n_components) if isinstance(one.init, str) and one.init == "pca" else one.init
         one.set_params(affinity="precomputed", init=start).fit(P)
-        one.affinity_report_ = replace(affinity.report_, neighbor_recall=recall)
+        one.affinity_report_ = affinity.report_
         yield one
 
 
-def _shared_pairs(largest: NeighborEmbedding, X: Any) -> tuple[Any, str, float | None]:
-    """What the affinities of all perplexities are computed of, as which metric, and the share of true neighbours."""
-    n = X.shape[0]
-    if n <= DENSE_LIMIT or largest.n_neighbors is None:
-        return X, largest.metric, None
+def _shared_neighbors(largest: Affinity, X: Any) -> FoundNeighbors:
+    """The neighbours that the largest perplexity asks for; the others take the nearest of them."""
+    check_metric(largest.metric)
     points, metric = whitened(X, largest.metric)
-    k = count_neighbors(largest.n_neighbors, n, largest.perplexity)
-    found = nearest_of_points(points, k or n - 1, metric, count_threads(largest.n_jobs))
-    return (found.indices, found.costs), "precomputed", found.recall
+    n = X.shape[0]
+    k = count_neighbors(largest.n_neighbors, n, largest._asked_perplexity())
+    return search(points, k or n - 1, metric, count_threads(largest.n_jobs))

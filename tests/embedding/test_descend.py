@@ -1,3 +1,6 @@
+import signal
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -163,6 +166,38 @@ def test_an_interrupt_keeps_the_layout(reorder_from, stop_at, monkeypatch):
     assert report.n_iter == stop_at
     assert report.reason == Stop.INTERRUPTED.value
     np.testing.assert_array_equal(recorder.calls[-1][2], Z)
+
+
+@pytest.mark.parametrize("make", [TotalSum, DoublyStochastic])
+@pytest.mark.parametrize("which", [1, 2])
+def test_an_interrupt_while_points_are_reordered_keeps_the_layout(make, which, monkeypatch):
+    """The first time, on the way to the main phase, or the second, on the way back."""
+    monkeypatch.setattr(module, "REORDER_FROM", 10)
+    descent, calls = Momentum((N, 2)), []
+
+    def permute(order):  # after the objective, before the layout
+        calls.append(order)
+        if len(calls) == which:
+            signal.raise_signal(signal.SIGINT)
+        Momentum.permute(descent, order)
+
+    monkeypatch.setattr(descent, "permute", permute)
+    objective, recorder = _objective(make=make), Recorder()
+    Z, report = _run(objective, descent=descent, callbacks=[recorder])
+    assert report.reason == Stop.INTERRUPTED.value
+    assert not report.converged
+    assert len(calls) == 2
+    np.testing.assert_array_equal(Z, recorder.calls[-1][2])
+    assert objective.loss(Z) == pytest.approx(report.losses[-1], rel=1e-9)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_points_are_reordered_on_other_threads_too(monkeypatch):
+    monkeypatch.setattr(module, "REORDER_FROM", 10)
+    want, _ = _run()
+    with ThreadPoolExecutor(1) as pool:
+        found, _ = pool.submit(_run).result()
+    np.testing.assert_array_equal(found, want)
 
 
 def test_an_error_of_a_callback_reaches_the_caller():

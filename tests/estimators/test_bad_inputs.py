@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from snekhorn import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn
 from snekhorn.affinities import EntropicAffinity
 
-from ..helpers import squared_distances
+from ..helpers import AFFINITIES, squared_distances
 from .cases import each_estimator, quick, stops_early
 
 pytestmark = stops_early
@@ -33,12 +33,15 @@ def _refused(estimator, X, *parts):
 
 @pytest.fixture
 def no_work(monkeypatch):
-    """Any step of the descent is a failure."""
+    """Solving an affinity, searching neighbours, or any step of the descent is a failure."""
 
     def work(*args):
-        pytest.fail("the descent was started")
+        pytest.fail("work was started")
 
     monkeypatch.setattr("snekhorn.estimators.base.descend", work)
+    monkeypatch.setattr("snekhorn.pairs.find_neighbors", work)
+    for kind in AFFINITIES:
+        monkeypatch.setattr(kind, "_compute", work)
 
 
 @each_estimator
@@ -60,8 +63,10 @@ def no_work(monkeypatch):
         ("perplexity", None, "30 is a good start"),
         ("metric", "nonsense", "euclidean"),
         ("metric", None, "euclidean"),
+        ("metric", np.array(["euclidean", "cosine"]), "euclidean"),
         ("n_neighbors", 0, "at least 1"),
         ("n_neighbors", "all", "None, 'auto' or a whole number"),
+        ("n_neighbors", np.array([5, 6]), "whole number"),
         ("affinity", "entropic", "'precomputed'"),
         ("affinity", EntropicAffinity, "an object of snekhorn.affinities"),
         ("affinity", AFFINITY, "'precomputed'"),
@@ -81,6 +86,7 @@ def no_work(monkeypatch):
         ("learning_rate", 0.0, "positive"),
         ("learning_rate", "fast", "positive"),
         ("learning_rate", np.nan, "positive"),
+        ("learning_rate", np.array([1.0, 2.0]), "positive"),
         ("optimizer", "sgd", "'momentum', 'adam'"),
         ("max_iter", 0, "at least 1"),
         ("max_iter", 2.5, "whole number"),
@@ -95,12 +101,42 @@ def no_work(monkeypatch):
         ("callbacks", [print, None], "callable"),
         ("n_jobs", 0, "-1 for all cores"),
         ("n_jobs", 1.5, "-1 for all cores"),
+        ("random_state", "now", "a whole number"),
+        ("random_state", -1, "from 0"),
+        ("random_state", 0.5, "RandomState or None"),
+        ("random_state", np.random.default_rng(0), "RandomState or None"),
+        ("verbose", "yes", "whole number"),
+        ("verbose", None, "whole number"),
+        ("verbose", -1, "at least 0"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_parameters(kind, name, value, remedy, no_work):
     received = [] if name == "init" and not isinstance(value, str) else [repr(value)]
     _refused(kind(**{"perplexity": 4.0, name: value}), POINTS, name, remedy, *received)
+
+
+@each_estimator
+@pytest.mark.parametrize("n_neighbors", [None, 5])
+@pytest.mark.parametrize("init", ["pca", "random"])
+def test_a_bad_seed_is_found_first(kind, n_neighbors, init, no_work):
+    estimator = kind(perplexity=4.0, n_neighbors=n_neighbors, init=init, random_state="now")
+    _refused(estimator, POINTS, "random_state", "'now'", "a whole number")
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 5])
+@pytest.mark.parametrize("affinity", [None, EntropicAffinity(4.0)])
+def test_the_work_that_must_not_be_started_is_seen(n_neighbors, affinity, no_work):
+    if affinity is not None:
+        affinity.set_params(n_neighbors=n_neighbors)
+    with pytest.raises(pytest.fail.Exception, match="work was started"):
+        TSNEkhorn(perplexity=4.0, n_neighbors=n_neighbors, affinity=affinity).fit(POINTS)
+
+
+@each_estimator
+@pytest.mark.parametrize(("name", "value"), [("random_state", np.random.RandomState(0)), ("verbose", 0)])
+def test_good_parameters(kind, name, value):
+    assert quick(kind, perplexity=4.0, init="random", **{name: value}).fit(POINTS).embedding_.shape == (12, 2)
 
 
 @each_estimator
@@ -168,6 +204,10 @@ def test_sne_takes_an_asymmetric_affinity():
         ),
         pytest.param(sparse.csr_matrix((12, 12)), ["12 isolated points", "leave these"], id="empty graph"),
         pytest.param(([[1], [2]], [[1.0], [1.0]]), ["indices", "0 ... 1", "2"], id="index beyond"),
+        pytest.param((), ["X is a tuple", "(indices, distances)", "()", "(n, k)"], id="empty tuple"),
+        pytest.param((1, 2), ["X is a tuple", "(indices, distances)", "(int, int)", "(n, k)"], id="numbers"),
+        pytest.param(([[1]], [[1.0]], 3), ["X is a tuple", "(list, list, int)", "(n, k)"], id="three"),
+        pytest.param(([[1], [0]], [[1.0]]), ["X is a tuple", "2 and 1 rows", "(n, k)"], id="rows differ"),
     ],
 )
 def test_costs(kind, C, parts, no_work):

@@ -9,6 +9,7 @@ from sklearn.metrics import silhouette_score
 
 from snekhorn import TSNE, TSNEkhorn
 from snekhorn.affinities import EntropicAffinity
+from snekhorn.embedding.normalization import DoublyStochastic
 
 from ..helpers import clusters, squared_distances
 from .cases import DOUBLY_STOCHASTIC, divergence, each_estimator, each_method, latent_affinity, quick, stops_early
@@ -69,6 +70,15 @@ def test_report(points, kind, method):
     assert main[-1] < main[0] < report.losses[0]
     assert np.diff(main).max() < 0.02 * main[-1]
     assert abs(report.losses[-1] - estimator.kl_divergence_) < 0.02 * estimator.kl_divergence_ + 1e-3
+
+
+def test_the_report_calls_the_loss_what_it_is(X):
+    """Where rows of P differ in mass, the loss of a doubly stochastic Q is not the divergence."""
+    estimator = quick(TSNEkhorn, affinity=EntropicAffinity(8.0, symmetrize=True), max_iter=100).fit(X)
+    loss = estimator.report_.losses[-1]
+    assert abs(loss - estimator.kl_divergence_) > 0.01
+    assert f"100 iterations, loss {loss:.4f}" in str(estimator.report_)
+    assert "divergence" not in str(estimator.report_)
 
 
 @each_estimator
@@ -176,6 +186,41 @@ def test_an_interrupt_keeps_the_layout(X, kind, method, reorder_from, monkeypatc
     assert estimator.n_iter_ == 150
     assert np.isfinite(estimator.kl_divergence_)
     assert np.isfinite(estimator.transform(X[:3] + 0.1)).all()
+
+
+@pytest.mark.parametrize("kind", DOUBLY_STOCHASTIC)
+@each_method
+@pytest.mark.parametrize("marginal_tol", [1e-2, 1e-6])
+def test_an_interrupt_while_q_is_balanced_keeps_the_layout(X, kind, method, marginal_tol, monkeypatch):
+    potential = DoublyStochastic._potential
+    calls = []
+
+    def interrupt(self, *args):
+        calls.append(args)
+        if len(calls) == 2:  # the second of the steps
+            raise KeyboardInterrupt
+        return potential(self, *args)
+
+    def balance(self, Z, tol, max_steps):
+        monkeypatch.setattr(DoublyStochastic, "_potential", interrupt)
+        return original(self, Z, 1e-12, max_steps)
+
+    def finish(self, *args):
+        monkeypatch.setattr(DoublyStochastic, "balance", balance)
+        return original_finish(self, *args)
+
+    original, original_finish = DoublyStochastic.balance, kind._finish
+    monkeypatch.setattr(kind, "_finish", finish)
+    estimator = quick(kind, method=method, marginal_tol=marginal_tol)
+    with pytest.warns(ConvergenceWarning, match="interrupted from the keyboard; the layout is the one reached"):
+        estimator.fit(X)
+    assert estimator.n_iter_ == 60
+    assert not estimator.report_.converged
+    assert estimator.report_.marginal_gap is None
+    assert abs(estimator.kl_divergence_ - divergence(estimator)) < 0.05 * divergence(estimator)
+    assert np.isfinite(estimator.transform(X[:3] + 0.1)).all()
+    monkeypatch.undo()
+    np.testing.assert_array_equal(estimator.embedding_, quick(kind, method=method).fit_transform(X))
 
 
 def test_attributes(X):

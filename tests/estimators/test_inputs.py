@@ -65,6 +65,18 @@ def test_names_of_features(X, holder, tmp_path):
         estimator.transform(points[["b", "a", "c"]])
 
 
+@pytest.mark.parametrize("given", ["P", "lists", "points"])
+def test_names_of_features_are_those_of_the_last_fit(X, given, tmp_path):
+    estimator = quick(TSNEkhorn).fit(HOLDERS["pandas"](X, tmp_path))
+    if given == "P":
+        estimator.set_params(affinity="precomputed").fit(estimator.affinity_)
+    elif given == "lists":
+        estimator.set_params(metric="precomputed").fit(_lists(X, 25))
+    else:
+        estimator.fit(X)
+    assert not hasattr(estimator, "feature_names_in_")
+
+
 @each_estimator
 @each_method
 def test_float32_stays_float32(X, kind, method):

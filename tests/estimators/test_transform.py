@@ -6,8 +6,13 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
-from snekhorn import TSNEkhorn
-from snekhorn.affinities import SelfTuningAffinity, SymmetricEntropicAffinity
+from snekhorn import SNE, TSNEkhorn
+from snekhorn.affinities import (
+    MultiscaleSymmetricEntropicAffinity,
+    SelfTuningAffinity,
+    SymmetricEntropicAffinity,
+)
+from snekhorn.estimators import places
 
 from ..helpers import clusters, squared_distances, without_some_entries
 from .cases import each_estimator, each_method, quick, stops_early
@@ -74,6 +79,31 @@ def test_every_point_by_itself_in_any_method(points, kind, method, n_components)
     np.testing.assert_array_equal(estimator.transform(new), _one_by_one(estimator, new))
 
 
+@each_method
+@pytest.mark.parametrize("metric", METRICS)
+def test_batches_change_nothing(points, method, metric, monkeypatch):
+    new = clusters(25, p=5, seed=1)
+    estimator = quick(TSNEkhorn, metric=metric, method=method).fit(points)
+    want = estimator.transform(new)
+    sizes, frozen = [], []
+    query, freeze = estimator._reference.query, places._frozen_field
+    monkeypatch.setattr(estimator._reference, "query", lambda X, *args: (sizes.append(len(X)), query(X, *args))[1])
+    monkeypatch.setattr(places, "_frozen_field", lambda *args: (frozen.append(args), freeze(*args))[1])
+    monkeypatch.setattr(places, "ROWS_AT_ONCE", 10)
+    np.testing.assert_array_equal(estimator.transform(new), want)
+    assert sizes == [10, 10, 5]
+    assert len(frozen) == 1
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_errors_count_rows_from_the_first_batch(points, form, monkeypatch):
+    monkeypatch.setattr(places, "ROWS_AT_ONCE", 4)
+    new = points[:10].copy()
+    new[6] = 0.0
+    with pytest.raises(ValueError, match="row 6 of X is zero"):
+        quick(TSNEkhorn, metric="cosine").fit(points).transform(form(new))
+
+
 @pytest.mark.parametrize("metric", ["sqeuclidean", "cosine"])
 def test_every_point_by_itself_of_a_sparse_matrix(points, metric):
     thin = sparse.csr_matrix(without_some_entries(points))
@@ -127,15 +157,51 @@ def test_after_an_affinity_object(X, affinity):
     assert np.isfinite(estimator.transform(X + 0.1)).all()
 
 
+@pytest.mark.parametrize(
+    ("affinity", "perplexity"),
+    [
+        (None, 8.0),
+        (SymmetricEntropicAffinity(5.0), 5.0),
+        (MultiscaleSymmetricEntropicAffinity((3.0, 20.0, 6.0)), 20.0),
+        (MultiscaleSymmetricEntropicAffinity("auto"), 100.0),
+        (SelfTuningAffinity(), 8.0),
+    ],
+    ids=lambda value: f"{value}".split("(")[0],
+)
+def test_new_points_have_the_perplexity_of_the_affinity(points, affinity, perplexity, monkeypatch):
+    asked = []
+    rows = places.entropic_rows
+    monkeypatch.setattr(places, "entropic_rows", lambda costs, *args: (asked.append(args[0]), rows(costs, *args))[1])
+    estimator = quick(SNE, affinity=affinity).fit(points)
+    estimator.transform(points[:3] + 0.1)
+    assert asked == [estimator.perplexity_] == [perplexity]
+
+
+def test_parameters_changed_after_the_fit_do_not_count(points):
+    new = points[:9] + 0.1
+    estimator = quick(TSNEkhorn, method="exact").fit(points)
+    want = estimator.transform(new)
+    estimator.set_params(perplexity=40.0, method="fft", n_components=3)
+    np.testing.assert_array_equal(estimator.transform(new), want)
+    assert len(estimator.get_feature_names_out()) == 2
+    estimator.set_params(affinity=SymmetricEntropicAffinity(20.0))
+    np.testing.assert_array_equal(estimator.transform(new), want)
+
+
+def test_a_precomputed_affinity_leaves_no_perplexity(points):
+    estimator = quick(TSNEkhorn).fit(points)
+    assert not hasattr(estimator.set_params(affinity="precomputed").fit(estimator.affinity_), "perplexity_")
+
+
 @each_estimator
 @each_method
 @pytest.mark.parametrize(("dtype", "largest"), [(np.float64, 1e100), (np.float32, 1e15)])
 def test_points_far_from_all_others(points, kind, method, dtype, largest):
     estimator = quick(kind, method=method).fit(points.astype(dtype))
     far = np.vstack([points[:2] + 1e6, points[:2] - largest]).astype(dtype)
-    places = estimator.transform(far)
-    assert np.isfinite(places).all()
-    assert np.abs(places).max() < 5.0 * np.abs(estimator.embedding_).max()
+    placed = estimator.transform(far)
+    assert np.isfinite(placed).all()
+    assert np.abs(placed).max() < 5.0 * np.abs(estimator.embedding_).max()
 
 
 @each_estimator
@@ -159,6 +225,6 @@ def test_nothing_is_changed(points, kind, method):
 def test_digits(method):
     X, y = load_digits(return_X_y=True)
     estimator = TSNEkhorn(max_iter=300, method=method).fit(X[:1200])
-    places = estimator.transform(X[1200:])
+    placed = estimator.transform(X[1200:])
     classifier = KNeighborsClassifier(15).fit(estimator.embedding_, y[:1200])
-    assert classifier.score(places, y[1200:]) > 0.94
+    assert classifier.score(placed, y[1200:]) > 0.94

@@ -43,6 +43,8 @@ def feed_starved(graph: GraphCost, log_perplexity: float) -> GraphCost:
         degrees = np.zeros(graph.n_points, dtype=np.intp)
         degrees[starved] = found.indices.shape[1]
         indptr = np.concatenate([[0], np.cumsum(degrees)])
-        extra = GraphCost(indptr, starved[found.indices].ravel(), found.costs.ravel(), graph.n_threads, recall=graph.recall)
+        extra = GraphCost(
+            indptr, starved[found.indices].ravel(), found.costs.ravel(), graph.n_threads, recall=graph.recall
+        )
         graph = graph.joined(extra.symmetrized())
     return graph

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -69,7 +73,10 @@ def descend(
             reason = run.go(bar)
         except KeyboardInterrupt:
             reason = Stop.INTERRUPTED
-    run.restore_order()
+    try:
+        run.restore_order()
+    except KeyboardInterrupt:  # held back until the order was restored
+        reason = Stop.INTERRUPTED
     run.report.reason = reason.value
     run.report.converged = reason is Stop.CONVERGED
     return run.Z, run.report
@@ -149,9 +156,10 @@ class _Run:
         return abs(fall) < allowed
 
     def permute(self, order: Any) -> None:
-        self.objective.permute(order)
-        self.descent.permute(order)
-        self.Z, self.order = self.Z[order], self.order[order]
+        with _interrupts_held_back():  # half of the state in another order would be a layout of other points
+            self.objective.permute(order)
+            self.descent.permute(order)
+            self.Z, self.order = self.Z[order], self.order[order]
 
     def in_given_order(self) -> Array:
         layout = np.empty_like(self.Z)
@@ -160,6 +168,23 @@ class _Run:
 
     def restore_order(self) -> None:
         self.permute(np.argsort(self.order))
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Let an interrupt from the keyboard take effect only where the block has ended."""
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+        yield  # interrupts do not arrive here
+        return
+    held: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda *interrupt: held.append(interrupt))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if held:
+        handler(*held[0])
 
 
 def _locality(Z: Array) -> Any:

@@ -28,9 +28,12 @@ class EmbeddingReport:
     reason : str
         Why the descent stopped, in words.
     iterations, losses : list of int, list of float
-        When the loss was computed, and its value: the divergence of P from Q per point, without exaggeration.
+        When the loss was computed, and its value per point, without exaggeration. It is the divergence of P from Q
+        where the rows of P sum to 1, or Q is not doubly stochastic; elsewhere it is the objective of layout and
+        potential together, which differs by a shift.
     marginal_gap : float or None
-        Largest distance of a row sum of Q from 1, where Q is doubly stochastic.
+        Largest distance of a row sum of Q from 1, where Q is doubly stochastic; None after an interrupt that came
+        while the rows were given that sum.
     method : str
         "exact" or "fft", how the sums over all pairs were computed.
     """
@@ -44,6 +47,6 @@ class EmbeddingReport:
     method: str = ""
 
     def __str__(self) -> str:
-        loss = f", divergence {self.losses[-1]:.4f}" if self.losses else ""
+        loss = f", loss {self.losses[-1]:.4f}" if self.losses else ""
         gap = "" if self.marginal_gap is None else f", row sums of Q within {self.marginal_gap:.1e} of 1"
         return f"{self.reason} ({self.n_iter} iterations{loss}{gap})"

@@ -10,26 +10,20 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..affinities.entropic import entropic_rows
+from ..affinities.base import Affinity
 from ..alerts import warn
 from ..embedding.descend import Callback, descend
 from ..embedding.grid import TIGHT
 from ..embedding.methods import Latent, choose_method, potential
 from ..embedding.normalization import DoublyStochastic
 from ..embedding.objective import Objective
-from ..embedding.placement import place
 from ..embedding.report import OVERFLOW, EmbeddingReport, Stop
-from ..kernels.threads import count_threads
-from ..pairs import NEIGHBORS_PER_PERPLEXITY
 from ..reference import Reference
-from ..validation import (
-    check_affinity_matrix,
-    check_finite,
-    check_jobs,
-    check_layout,
-)
-from .checks import check_parameters
+from ..validation import check_affinity_matrix, check_finite, check_layout
+from .checks import check_lists, check_parameters
 from .parts import default_affinity, make_descent, make_objective, make_schedule, make_start
+from .places import place_points, placing_perplexity
+from .size import count_points, require_memory, warn_of_long_sums
 
 SINKHORN_STEPS = 100  # each halves the error of the row sums
 FINE_MARGINAL = 1e-4  # row sums finer than this need the tight grid
@@ -104,6 +98,9 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Why the descent stopped, the losses on the way, the worst row sum of Q.
     affinity_report_ : SolveReport
         How the affinity was computed, where it was not precomputed.
+    perplexity_ : float
+        That of new points in `transform`: the perplexity of the affinity, of several the largest one asked for (100
+        where they are "auto"), or that of the estimator where the affinity has none.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
@@ -183,10 +180,13 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         X = self._validated(X)
         check_parameters(self)
         Z = self._given_layout(X)
-        P = self._compute_affinity(X)
+        affinity = self._make_affinity(X)
+        method = choose_method(self.method, count_points(X), self.n_components)
+        require_memory(self, X, affinity)
+        warn_of_long_sums(self, count_points(X), method)
+        P = self._compute_affinity(X, affinity)
         if Z is None:
             Z = make_start(self, X, P)
-        method = choose_method(self.method, len(Z), self.n_components)
         objective = make_objective(self, P, method)
         Z, report = descend(
             objective,
@@ -209,7 +209,8 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Place new points in the layout, which stays as it is.
 
         Every point is placed by itself, where its affinities to the points of the layout are matched best; a row
-        of the training data returns the coordinates it has in the layout (of equal rows, those of the first).
+        of the training data returns the coordinates it has in the layout (of equal rows, those of the first). The
+        perplexity, `perplexity_`, is that of the fit: parameters that were changed since do not count.
 
         Parameters
         ----------
@@ -222,20 +223,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             Their places.
         """
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
-        n_threads = count_threads(check_jobs(self.n_jobs))
-        n = len(self.embedding_)
-        perplexity = min(self._perplexity(), n - 1.0)
-        k = min(n, int(np.ceil(NEIGHBORS_PER_PERPLEXITY * perplexity)))
-        indices, costs = self._reference.query(X, k, n_threads)
-        p = entropic_rows(costs, perplexity, n_threads)
-        Z = np.asarray(self.embedding_, dtype=float)
-        method = choose_method(self.method, n, self.n_components)
-        field = potential(method, self._latent.kernel, n_threads).freeze(Z, np.exp(self._log_charges()))
-        places = place(field, Z, indices, p, n_threads).astype(self.embedding_.dtype)
-        known = costs[:, 0] == 0.0
-        places[known] = self.embedding_[indices[known, 0]]
-        return places
+        return place_points(self, self._validated(X, reset=False))
 
     def save(self, path: Any) -> None:
         """Write the fitted estimator to a file that `snekhorn.load` reads: no pickle, a versioned format."""
@@ -248,10 +236,10 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             if not reset:
                 raise ValueError("affinity='precomputed' tells nothing of new points; fit with features to transform.")
             X = check_affinity_matrix(X, symmetric=self._latent.normalized != "rows")
-            self.n_features_in_ = X.shape[1]
+            self._note_pairs(X.shape[1])
             return X
-        if isinstance(X, tuple) and reset:  # (indices, distances), which the affinity checks
-            self.n_features_in_ = len(X[0])
+        if isinstance(X, tuple) and reset:
+            self._note_pairs(check_lists(X))
             return X
         X = validate_data(
             self,
@@ -266,21 +254,31 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         check_finite(X, "X")
         return X
 
+    def _note_pairs(self, n: int) -> None:
+        """Columns that are points have no names; those of an earlier fit are forgotten."""
+        self.n_features_in_ = n
+        self.__dict__.pop("feature_names_in_", None)
+
     def _given_layout(self, X: Any) -> NDArray[Any] | None:
         """The start, where it is an array."""
         if isinstance(self.init, str):
             return None
-        n = len(X[0]) if isinstance(X, tuple) else X.shape[0]
-        return check_layout(self.init, (n, self.n_components))
+        return check_layout(self.init, (count_points(X), self.n_components))
 
-    def _compute_affinity(self, X: Any) -> Any:
+    def _make_affinity(self, X: Any) -> Affinity | None:
+        """What P is computed by, or None where X is P."""
         if self._given_affinity:
-            self.__dict__.pop("affinity_report_", None)  # of an earlier fit
+            return None
+        return default_affinity(self, count_points(X)) if self.affinity is None else clone(self.affinity)
+
+    def _compute_affinity(self, X: Any, affinity: Affinity | None) -> Any:
+        if affinity is None:
+            for name in ("affinity_report_", "perplexity_"):  # of an earlier fit
+                self.__dict__.pop(name, None)
             return X
-        n = len(X[0]) if isinstance(X, tuple) else X.shape[0]
-        affinity = default_affinity(self, n) if self.affinity is None else clone(self.affinity)
         P = affinity.fit_transform(X)
         self.affinity_report_ = affinity.report_
+        self.perplexity_ = placing_perplexity(affinity, self.perplexity)
         return P
 
     def _callbacks(self) -> list[Callback]:
@@ -290,38 +288,42 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _finish(self, objective: Objective, Z: NDArray[Any], report: EmbeddingReport, method: str) -> None:
         """Balance Q, and note how it all went."""
-        normalization = objective.normalization
         report.method = method
-        if isinstance(normalization, DoublyStochastic):
-            if self.marginal_tol < FINE_MARGINAL:
-                normalization.sums = potential(method, self._latent.kernel, objective.n_threads, TIGHT)
-            report.marginal_gap = normalization.balance(Z, self.marginal_tol, SINKHORN_STEPS)
-            self.potential_ = normalization.f
-            if report.marginal_gap > self.marginal_tol:
-                warn(
-                    f"{type(self).__name__}: a row of Q sums to 1 only within {report.marginal_gap:.1e}; "
-                    "keep latent_self_loops=True, or raise marginal_tol.",
-                    ConvergenceWarning,
-                )
+        try:
+            report.marginal_gap = self._balance(objective, Z, method)
+        except KeyboardInterrupt:  # the layout is there: only the last digits of f are missing
+            report.reason, report.converged = Stop.INTERRUPTED.value, False
         self.kl_divergence_ = objective.divergence(Z)
         if not np.isfinite(self.kl_divergence_) or not np.isfinite(Z).all():
             raise FloatingPointError(OVERFLOW)
+        if isinstance(objective.normalization, DoublyStochastic):
+            self.potential_ = objective.normalization.f
         self.n_iter_, self.report_ = report.n_iter, report
         if report.reason in (Stop.MAX_ITER.value, Stop.INTERRUPTED.value):
             warn(f"{type(self).__name__}: {report}.", ConvergenceWarning)
+
+    def _balance(self, objective: Objective, Z: NDArray[Any], method: str) -> float | None:
+        """Give the rows of Q their sum of 1, where it is doubly stochastic; return the largest distance from it."""
+        normalization = objective.normalization
+        if not isinstance(normalization, DoublyStochastic):
+            return None
+        if self.marginal_tol < FINE_MARGINAL:
+            normalization.sums = potential(method, self._latent.kernel, objective.n_threads, TIGHT)
+        gap = normalization.balance(Z, self.marginal_tol, SINKHORN_STEPS)
+        if gap > self.marginal_tol:
+            warn(
+                f"{type(self).__name__}: a row of Q sums to 1 only within {gap:.1e}; "
+                "keep latent_self_loops=True, or raise marginal_tol.",
+                ConvergenceWarning,
+            )
+        return gap
 
     def _keep_reference(self, X: Any) -> Reference:
         """What `transform` needs of the data."""
         return Reference(X, "precomputed" if self._given_affinity else self._metric())
 
-    def _log_charges(self) -> Any:
-        return self.potential_ if self._latent.doubly_stochastic else np.zeros(len(self.embedding_))
-
     def _metric(self) -> str:
         return getattr(self.affinity, "metric", self.metric)
-
-    def _perplexity(self) -> float:
-        return float(getattr(self.affinity, "perplexity", None) or self.perplexity)
 
     @property
     def _given_affinity(self) -> bool:
@@ -329,7 +331,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     @property
     def _n_features_out(self) -> int:
-        return self.n_components
+        return self.embedding_.shape[1]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils import check_random_state
 
 from ..affinities import EntropicAffinity, SymmetricEntropicAffinity
@@ -17,14 +16,13 @@ from ..embedding.methods import potential
 from ..embedding.objective import Objective
 from ..embedding.start import pca_layout, random_layout, spectral_layout
 from ..kernels.threads import count_threads
-from ..memory import require
 from ..optim.descent import Adam, Descent, Momentum
 from ..validation import check_no_empty_row
+from .size import knows_symmetry
 
 if TYPE_CHECKING:
     from .base import NeighborEmbedding
 
-BYTES_PER_PAIR, BYTES_PER_POINT = 24, 500  # of memory that the descent takes beside P
 DENSE_LIMIT = 3000  # points; up to this many n_neighbors="auto" keeps all pairs
 EARLY_ITER = 250  # or a third of max_iter, where that is less
 EARLY_RATE, EARLY_MOMENTUM = 0.25, 0.8
@@ -57,10 +55,6 @@ def make_start(model: NeighborEmbedding, X: Any, P: Any) -> NDArray[Any]:
 def make_objective(model: NeighborEmbedding, P: Any, method: str) -> Objective:
     """What the layout minimises."""
     latent, n_threads = model._latent, count_threads(model.n_jobs)
-    n_pairs = P.nnz if sparse.issparse(P) else P.size
-    needed = n_pairs * BYTES_PER_PAIR + P.shape[0] * BYTES_PER_POINT
-    require(needed, f"the layout of {P.shape[0]:,} points", "lower n_neighbors or perplexity")
-    known = model.affinity is None or model._given_affinity  # symmetric by construction, or checked
     P = matched(P, latent)
     check_no_empty_row(P)
     return Objective(
@@ -69,7 +63,7 @@ def make_objective(model: NeighborEmbedding, P: Any, method: str) -> Objective:
         latent.normalization(potential(method, latent.kernel, n_threads), self_loops=model.latent_self_loops),
         n_threads=n_threads,
         dtype=np.float64 if method == "exact" else np.float32,
-        symmetric=known and latent.normalized != "rows",
+        symmetric=knows_symmetry(model),
     )
 
 

@@ -1,0 +1,154 @@
+"""What does not fit is refused before any work, with a remedy that is one; what takes long says so."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from snekhorn import SNE, TSNE, TSNEkhorn
+from snekhorn.affinities import EntropicAffinity, MultiscaleSymmetricEntropicAffinity, SymmetricEntropicAffinity
+from snekhorn.embedding.charges import DirectSum
+from snekhorn.embedding.matching import matched
+from snekhorn.embedding.objective import Objective
+from snekhorn.estimators import size
+from snekhorn.memory import GIB
+
+from ..helpers import AFFINITIES, clusters, squared_distances
+from .cases import each_estimator, quick
+
+N = 60
+POINTS = clusters(N)
+COSTS = squared_distances(POINTS)
+NEAREST = np.argsort(COSTS, axis=1)[:, 1:11]
+LISTS = (NEAREST, np.take_along_axis(COSTS, NEAREST, axis=1))
+GRAPH = sparse.csr_matrix(np.where(np.sort(COSTS, axis=1)[:, 10:11] >= COSTS, COSTS, 0.0))
+AFFINITY = np.exp(-COSTS)
+
+
+@pytest.fixture
+def no_memory(monkeypatch):
+    """Nothing fits, and any work is a failure."""
+
+    def work(*args):
+        pytest.fail("work was started")
+
+    for kind in AFFINITIES:
+        monkeypatch.setattr(kind, "_compute", work)
+    monkeypatch.setattr("snekhorn.pairs.find_neighbors", work)
+    monkeypatch.setattr("snekhorn.memory.available_bytes", lambda: 1)
+
+
+@each_estimator
+@pytest.mark.parametrize(
+    ("parameters", "X", "remedy"),
+    [
+        pytest.param({}, POINTS, "set n_neighbors=24 for", id="all pairs"),
+        pytest.param({"n_neighbors": 10}, POINTS, "lower n_neighbors or perplexity", id="neighbours"),
+        pytest.param({"metric": "precomputed"}, COSTS, "set n_neighbors=24 for", id="costs"),
+        pytest.param({"metric": "precomputed"}, GRAPH, "pass a graph with fewer edges", id="graph"),
+        pytest.param({"metric": "precomputed"}, LISTS, "pass a graph with fewer edges", id="lists"),
+        pytest.param({"affinity": "precomputed"}, AFFINITY, "pass a sparse P", id="full P"),
+        pytest.param({"affinity": "precomputed"}, sparse.csr_matrix(AFFINITY), "fewer entries", id="sparse P"),
+        pytest.param({"affinity": EntropicAffinity(8.0)}, POINTS, "set n_neighbors=24 for", id="affinity"),
+        pytest.param(
+            {"affinity": SymmetricEntropicAffinity(8.0, n_neighbors="auto")},
+            POINTS,
+            "lower n_neighbors or perplexity",
+            id="affinity of neighbours",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_any_work(kind, parameters, X, remedy, no_memory):
+    estimator = quick(kind, **parameters)
+    with pytest.raises(MemoryError, match=f"the layout of 60 points .* needs about .* GiB .*; .*{remedy}"):
+        estimator.fit(X)
+    assert not hasattr(estimator, "n_features_in_")
+
+
+def _needed(estimator, X, monkeypatch):
+    """The bytes that a fit says it needs."""
+    said = []
+    monkeypatch.setattr(size, "require", lambda needed, *_: said.append(needed))
+    estimator.fit(X)
+    return said[0]
+
+
+@each_estimator
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("affinity", ["precomputed", EntropicAffinity(8.0)])
+def test_the_objective_takes_no_more_than_was_said(kind, form, affinity):
+    P = form(np.exp(-squared_distances(clusters(300)) / 9.0) + 0.01)
+    estimator = quick(kind, affinity=affinity)
+    latent = estimator._latent
+    estimated = size._bytes_beside_P(estimator) * P.shape[0] ** 2 + size.BYTES_PER_POINT * P.shape[0]
+    tracemalloc.start()
+    Objective(
+        matched(P, latent),
+        latent.kernel,
+        latent.normalization(DirectSum(latent.kernel), self_loops=True),
+        dtype=np.float64,
+        symmetric=size.knows_symmetry(estimator),
+    )
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.5 * estimated < peak < 1.05 * estimated
+
+
+@pytest.mark.filterwarnings("ignore:.*stopped at max_iter")
+def test_sizes(monkeypatch):
+    points = 500 * N
+    quickest = {"max_iter": 1, "perplexity": 8.0}
+    assert _needed(TSNEkhorn(**quickest), POINTS, monkeypatch) == N * N * (8 + 36) + points
+    assert _needed(TSNEkhorn(**quickest), POINTS.astype(np.float32), monkeypatch) == N * N * (4 + 36) + points
+    assert _needed(TSNE(**quickest), POINTS, monkeypatch) == N * N * (8 + 44) + points
+    assert _needed(SNE(**quickest), POINTS, monkeypatch) == N * N * (8 + 56) + points
+    assert _needed(TSNEkhorn(n_neighbors=20, **quickest), POINTS, monkeypatch) == 2 * N * 20 * (12 + 36) + points
+    given = TSNEkhorn(affinity="precomputed", **quickest)
+    assert _needed(given, AFFINITY, monkeypatch) == N * N * 36 + points
+
+
+def test_the_perplexity_of_an_affinity_object_is_checked_first(no_memory):
+    with pytest.raises(ValueError, match="perplexities is empty"):
+        quick(TSNEkhorn, affinity=MultiscaleSymmetricEntropicAffinity(())).fit(POINTS)
+
+
+def test_a_fit_that_was_refused_names_both_sizes(monkeypatch):
+    monkeypatch.setattr("snekhorn.memory.available_bytes", lambda: GIB // 4)
+    many = np.zeros((10_000, 2))
+    with pytest.raises(MemoryError, match=r"10,000 points and 100,000,000 pairs needs about 4\.1 GiB and 0\.2 GiB"):
+        TSNEkhorn(n_neighbors=None).fit(many)
+
+
+@pytest.mark.filterwarnings("ignore:.*stopped at max_iter")
+@pytest.mark.parametrize(
+    ("n_components", "method", "remedy"),
+    [(3, "auto", "use n_components=2"), (2, "exact", "use method='auto'"), (1, "exact", "use method='auto'")],
+)
+def test_long_sums_are_said_first(n_components, method, remedy, monkeypatch):
+    monkeypatch.setattr(size, "LONG_FROM", N - 1)
+    seen = []
+    compute = SymmetricEntropicAffinity._compute
+    monkeypatch.setattr(
+        SymmetricEntropicAffinity, "_compute", lambda *args: (seen.append(len(said)), compute(*args))[1]
+    )
+    with pytest.warns(
+        UserWarning, match=f"all pairs of 60 points in {n_components} dim.* 1 minutes .*; {remedy}"
+    ) as said:
+        quick(TSNEkhorn, n_components=n_components, method=method).fit(POINTS)
+    assert seen == [1]
+
+
+@pytest.mark.filterwarnings("ignore:.*stopped at max_iter")
+def test_no_word_of_sums_that_are_not_long(monkeypatch):
+    quick(TSNEkhorn, n_components=3).fit(POINTS)
+    monkeypatch.setattr(size, "LONG_FROM", N - 1)
+    quick(TSNEkhorn, method="fft").fit(POINTS)
+
+
+def test_how_long(recwarn):
+    size.warn_of_long_sums(TSNEkhorn(3, n_jobs=2), 20_000, "exact")
+    assert not recwarn
+    size.warn_of_long_sums(TSNEkhorn(3, n_jobs=2), 50_000, "exact")
+    size.warn_of_long_sums(TSNEkhorn(3, n_jobs=1), 1_000_000, "exact")
+    assert ["25 minutes" in str(recwarn[0].message), "327 hours" in str(recwarn[1].message)] == [True, True]

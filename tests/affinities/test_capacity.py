@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from snekhorn.affinities import SymmetricEntropicAffinity
 from snekhorn.affinities.capacity import feed_starved, metropolis_entropies
 from snekhorn.pairs import build_cost
 
@@ -52,3 +53,12 @@ def test_starved_points_get_edges_among_themselves(hubs):
     for (i, j), cost in new.items():
         assert new[j, i] == cost
         assert cost == pytest.approx(np.sum((X[i] - X[j]) ** 2), rel=1e-12)
+
+
+def test_heavy_tails_converge_in_100_passes():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(10_000, 200)) / np.sqrt(rng.chisquare(2, size=(10_000, 1)) / 2)  # multivariate t
+    report = SymmetricEntropicAffinity(30.0, n_neighbors=90, n_jobs=2).fit(X).report_
+    assert report.converged
+    assert report.n_floor_rows > 1000
+    assert report.n_passes <= 100  # 122 without the Sinkhorn steps of the start

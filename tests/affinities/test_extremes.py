@@ -14,7 +14,7 @@ from snekhorn.affinities import (
     SymmetricEntropicAffinity,
 )
 from snekhorn.neighbors import find_neighbors
-from tests.helpers import AFFINITIES, WITH_PERPLEXITY, clusters, dense, entropies, row_gap, squared_distances
+from tests.helpers import AFFINITIES, clusters, dense, entropies, make, row_gap, squared_distances
 
 X = clusters(60)
 
@@ -77,9 +77,7 @@ STACKS = np.arange(10.0).reshape(5, 2)[STACK] ** 2
 @pytest.mark.parametrize("self_loops", [True, False])
 @pytest.mark.parametrize("kind", AFFINITIES)
 def test_neighbours_that_are_all_duplicates_are_alike(kind, self_loops, form):
-    affinity = kind(n_neighbors=10, self_loops=self_loops)
-    if kind in WITH_PERPLEXITY:
-        affinity.set_params(perplexity=5.0)
+    affinity = make(kind, 5.0, n_neighbors=10, self_loops=self_loops)
     P = dense(affinity.fit_transform(form(STACKS)))
     assert affinity.report_.converged
     assert (P[STACK[:, None] != STACK] == 0.0).all()

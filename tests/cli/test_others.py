@@ -3,7 +3,9 @@
 import re
 
 import numpy as np
+import pyarrow
 import pytest
+from pyarrow import csv as arrow_csv
 from scipy import io as scipy_io
 from scipy import sparse
 
@@ -103,3 +105,12 @@ def test_version_and_help(snekhorn):
     assert snekhorn("--version").stdout.strip() == __version__
     text = ANSI.sub("", snekhorn("--help").stdout)
     assert all(command in text for command in COMMANDS)
+
+
+def test_ids_that_are_numbers_are_found_in_a_csv(folder, as_json):
+    table = arrow_csv.read_csv("digits.csv")
+    numbered = table.set_column(0, "number", pyarrow.array(range(1000, 1000 + table.num_rows)))
+    arrow_csv.write_csv(numbered, "numbered.csv")
+    columns = ("--id", "number", "--label", "digit")
+    as_json("embed", "numbered.csv", *columns, "--out", "xy.csv", "--max-iter", 20, "--no-scores")
+    assert as_json("evaluate", "numbered.csv", "xy.csv", *columns)["n_points"] == table.num_rows

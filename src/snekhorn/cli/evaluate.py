@@ -70,8 +70,9 @@ def _order(input: Path, embedding: Path, table: Table, found: Layouts) -> Any:
         raise InputError(f"{input} has {n:,} rows and {embedding} {m:,}; a layout has one for every row of its data.")
     if table.id is None or table.id not in found.metadata.column_names:
         return np.arange(n)
-    ids = table.metadata.column(table.id).to_pylist()
-    places = {name: i for i, name in enumerate(found.metadata.column(table.id).to_pylist())}
+    # As text: a number in one file may be a quoted one in the other.
+    ids = [str(name) for name in table.metadata.column(table.id).to_pylist()]
+    places = {str(name): i for i, name in enumerate(found.metadata.column(table.id).to_pylist())}
     absent = [name for name in ids if name not in places]
     if absent:
         raise InputError(f"id {absent[0]!r} of {input} is not in {embedding}; choose the layout of these points.")

@@ -22,6 +22,15 @@ def _scales(X, metric):
     return {"VI": np.linalg.inv(np.cov(X, rowvar=False))} if metric == "mahalanobis" else {}
 
 
+def _assert_each_alone(own, new, k, n_threads):
+    """A question asked with others has the answer it has by itself."""
+    indices, costs = own.query(new, k, n_threads)
+    for i in range(0, len(new), 7):
+        alone = own.query(new[i : i + 1], k, 1)
+        np.testing.assert_array_equal(alone[0][0], indices[i])
+        np.testing.assert_array_equal(alone[1][0], costs[i])
+
+
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("k", [1, 7, 200])
 def test_finds_the_nearest(metric, k):
@@ -61,11 +70,7 @@ def test_every_question_by_itself(limit, n_threads, monkeypatch):
     monkeypatch.setattr("snekhorn.neighbors.QUERY_EXACT_LIMIT", limit)  # below, an inverted file
     own = Reference(clusters(3000, p=4), "sqeuclidean")
     new = clusters(60, p=4, seed=1)
-    indices, costs = own.query(new, 10, n_threads)
-    for i in range(0, 60, 7):
-        alone = own.query(new[i : i + 1], 10, 1)
-        np.testing.assert_array_equal(alone[0][0], indices[i])
-        np.testing.assert_array_equal(alone[1][0], costs[i])
+    _assert_each_alone(own, new, 10, n_threads)
 
 
 @pytest.mark.filterwarnings("ignore:Data was converted to boolean")
@@ -75,11 +80,7 @@ def test_every_question_by_itself_in_every_metric(metric):
     p = 2 if metric == "haversine" else 64
     own = Reference(clusters(300, p=p), metric)
     new = clusters(40, p=p, seed=1)
-    indices, costs = own.query(new, 10, 2)
-    for i in range(0, 40, 3):
-        alone = own.query(new[i : i + 1], 10, 1)
-        np.testing.assert_array_equal(alone[0][0], indices[i])
-        np.testing.assert_array_equal(alone[1][0], costs[i])
+    _assert_each_alone(own, new, 10, 2)
 
 
 @pytest.mark.parametrize("k", [300, 900])
@@ -136,11 +137,7 @@ def test_every_question_by_itself_where_float32_is_not_enough(n_threads):
     X = _far_groups(600, 1e9)
     own = Reference(X, "sqeuclidean")
     new = _far_groups(60, 1e9) + 0.1
-    indices, costs = own.query(new, 90, n_threads)
-    for i in range(0, 60, 7):
-        alone = own.query(new[i : i + 1], 90, 1)
-        np.testing.assert_array_equal(alone[0][0], indices[i])
-        np.testing.assert_array_equal(alone[1][0], costs[i])
+    _assert_each_alone(own, new, 90, n_threads)
 
 
 @pytest.mark.parametrize("limit", [100_000, 100])

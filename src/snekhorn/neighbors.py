@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
 
 from .costs import Array, GraphCost
 from .kernels.distances import squared_distances_to
@@ -169,6 +168,8 @@ def _search_by_differences(X: Array, k: int, n_threads: int) -> Array:
     """Indices of the k nearest other points, from distances that neither an offset nor a far group spoils."""
     n, p = X.shape
     if p <= TREE_FEATURES:
+        from sklearn.neighbors import NearestNeighbors
+
         tree = NearestNeighbors(n_neighbors=k, algorithm="kd_tree", n_jobs=n_threads).fit(X)
         return tree.kneighbors(return_distance=False)
     found = np.empty((n, k + 1), dtype=np.int64)
@@ -238,6 +239,8 @@ def _without_self(found: Array) -> Array:
 
 
 def _search_sklearn(X: Any, k: int, metric: str, n_threads: int) -> Neighbors:
+    from sklearn.neighbors import NearestNeighbors
+
     squared = metric == "sqeuclidean"
     search = NearestNeighbors(n_neighbors=k, metric="euclidean" if squared else metric, n_jobs=n_threads)
     costs, indices = search.fit(X).kneighbors()

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics import pairwise_distances
-from sklearn.neighbors import VALID_METRICS, VALID_METRICS_SPARSE
 
 from .costs import ROWS_AT_ONCE, Array, DenseCost, GraphCost, symmetrize_in_place
 from .kernels.distances import dense_squared_distances
@@ -21,7 +19,6 @@ NEIGHBORS_PER_PERPLEXITY = 3
 BYTES_PER_EDGE = 100  # of a neighbour graph, made symmetric and turned into an affinity, at its peak
 SPARSE_REMEDY = "set n_neighbors='auto' for a sparse affinity, whose memory grows with n only"
 GRAPH_REMEDY = "lower n_neighbors or perplexity"
-SPARSE_METRICS = sorted({*VALID_METRICS_SPARSE["brute"], "sqeuclidean"} - {"precomputed"})
 
 
 class FoundNeighbors(NamedTuple):
@@ -89,10 +86,8 @@ def whitened(X: Any, metric: str) -> tuple[Any, str]:
 
     The scales are those of X as a whole, whatever part of it neighbours are searched in.
     """
-    if sparse.issparse(X) and metric not in SPARSE_METRICS:
-        raise ValueError(
-            f"metric={metric!r} does not take a sparse X, only {', '.join(SPARSE_METRICS)} do; use X.toarray()."
-        )
+    if sparse.issparse(X):
+        _check_sparse_metric(metric)
     if metric not in ("seuclidean", "mahalanobis"):
         return X, metric
     constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
@@ -123,9 +118,21 @@ def count_neighbors(n_neighbors: int | str | None, n: int, perplexity: float) ->
 
 
 def check_metric(metric: Any) -> None:
+    if isinstance(metric, str) and metric in (*DIRECT, "precomputed"):
+        return
+    from sklearn.neighbors import VALID_METRICS  # here and below where needed: it takes time to import
+
     known = sorted({*VALID_METRICS["brute"], "sqeuclidean", "precomputed"})
     if not isinstance(metric, str) or metric not in known:
         raise ValueError(f"metric must be one of {', '.join(known)}; got {metric!r}.")
+
+
+def _check_sparse_metric(metric: str) -> None:
+    from sklearn.neighbors import VALID_METRICS_SPARSE
+
+    known = sorted({*VALID_METRICS_SPARSE["brute"], "sqeuclidean"} - {"precomputed"})
+    if metric not in known:
+        raise ValueError(f"metric={metric!r} does not take a sparse X, only {', '.join(known)} do; use X.toarray().")
 
 
 def _dense(X: Any, metric: str, n_threads: int) -> Array:
@@ -136,6 +143,8 @@ def _dense(X: Any, metric: str, n_threads: int) -> Array:
         points = np.ascontiguousarray(unit_rows(X) if metric == "cosine" else X)
         run_rows(dense_squared_distances, (n + 1) // 2, n * n, n_threads, points, out)
         return from_squared(out, metric)
+    from sklearn.metrics import pairwise_distances
+
     squared = metric == "sqeuclidean"
     out = pairwise_distances(X, metric="euclidean" if squared else metric, n_jobs=n_threads)
     if squared:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
 
 from .costs import Array
 from .kernels.distances import squared_distances_to
@@ -58,6 +57,8 @@ class Reference:
         return self._index
 
     def _query_sklearn(self, X: Any, k: int, n_threads: int) -> tuple[Array, Array]:
+        from sklearn.neighbors import NearestNeighbors
+
         squared = self.metric == "sqeuclidean"
         search = NearestNeighbors(
             n_neighbors=k,

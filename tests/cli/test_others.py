@@ -58,6 +58,17 @@ def test_evaluate_goes_by_ids(folder, as_json, layout):
     assert facts["scores"] == pytest.approx(evaluate(table.X, layout, table.values("digit")))
 
 
+def test_evaluate_gives_columns_one_spread(folder, as_json):
+    X = np.random.default_rng(0).normal(size=(60, 3)) * [1.0, 1.0, 1e4]
+    np.save(folder / "t.npy", X)
+    np.save(folder / "z.npy", X[:, :2])
+    plain = as_json("evaluate", "t.npy", "z.npy")
+    assert any("--standardize" in text for text in plain["warnings"])
+    scaled = as_json("evaluate", "t.npy", "z.npy", "--standardize")
+    assert scaled["warnings"] == []
+    assert scaled["scores"] == pytest.approx(evaluate((X - X.mean(axis=0)) / X.std(axis=0), X[:, :2]))
+
+
 def test_evaluate_as_text(folder, snekhorn, layout):
     text = snekhorn("evaluate", "digits.csv", "layout.csv", "--id", "name", "--label", "digit").stdout
     assert re.search(r"trustworthiness +0\.\d{3}", text)

@@ -227,3 +227,21 @@ def test_the_whole_is_not_held_twice(tmp_path):
     )
     found = subprocess.run([sys.executable, "-c", code, str(tmp_path / "t.csv")], capture_output=True, check=True)
     assert float(found.stdout) < 1.9  # the numbers, and some forty blocks of text
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "noted"),
+    [
+        ("n", np.arange(7, 47), True),
+        ("patient_id", np.arange(40) ** 2, True),
+        ("patient_id", np.arange(40) // 2, False),
+        ("age", np.arange(40) ** 2, False),
+        ("n", np.arange(40) / 2, False),
+    ],
+)
+def test_numbers_that_may_name_the_rows(name, values, noted, tmp_path):
+    path = tmp_path / "t.csv"
+    arrow_csv.write_csv(pa.table({name: values, "a": X[:, 0], "b": X[:, 1]}), path)
+    assert any(f"--id {name}" in note for note in read_table(path).notes) is noted
+    assert not read_table(path, columns=[name, "a"]).notes
+    assert read_table(path).columns == [name, "a", "b"]

@@ -9,14 +9,14 @@ import typer
 
 from . import options
 from .options import split
-from .points import Source
+from .points import Source, note_spreads
 from .session import session
 
 if TYPE_CHECKING:
     from ..io import Layouts, Table
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913
     input: options.Input,
     embedding: Annotated[Path, typer.Argument(help="Layout of these points, as 'snekhorn embed' writes it.")],
     *,
@@ -24,6 +24,7 @@ def evaluate(
     id: options.Id = None,
     columns: options.Columns = None,
     rep: options.Rep = None,
+    standardize: options.Standardize = False,
     coordinates: Annotated[list[str] | None, typer.Option(help="Columns of the layout.  (default: x and y)")] = None,
     metric: options.Metric = "euclidean",
     sample: Annotated[
@@ -41,6 +42,7 @@ def evaluate(
         from ..io import read_layouts
         from ..metrics import evaluate as score
         from ..pairs import check_metric
+        from ..reduction import fit_scaling
         from .report import label_codes, score_lines
 
         check_metric(metric)
@@ -48,6 +50,10 @@ def evaluate(
             table = Source(input, split(columns), label, id, rep).read()
             found = read_layouts(embedding, columns=split(coordinates))
             order = _order(input, embedding, table, found)
+        if standardize:
+            table.X = fit_scaling(table.X).apply(table.X)
+        else:
+            note_spreads(run, table)
         y = None if label is None else label_codes(table.values(label))
         with run.stage("scores", "measuring what the layout keeps"):
             scores = {

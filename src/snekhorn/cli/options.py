@@ -27,7 +27,7 @@ Columns = Annotated[
         "--columns", help="Columns of numbers to use, separated by commas; all if not given.", metavar='A,B,"C,D"'
     ),
 ]
-Label = Annotated[str | None, typer.Option("--label", help="Column of classes: colours the picture, is not laid out.")]
+Label = Annotated[str | None, typer.Option("--label", help="Column of classes, which is not laid out.")]
 Id = Annotated[str | None, typer.Option("--id", help="Column that names the points.")]
 Rep = Annotated[str | None, typer.Option("--rep", help="H5AD only: entry of obsm to use, or X.  (default: X_pca)")]
 Metric = Annotated[str, typer.Option("--metric", help="Distance between rows: any name that scikit-learn knows.")]

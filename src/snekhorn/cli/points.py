@@ -45,7 +45,7 @@ def read_points(run: Session, source: Source, *, metric: str, pca: int | None, s
     """Read a file, give its columns one spread if asked, and reduce it where it is wide."""
     from ..io import InputError
     from ..pairs import check_metric
-    from ..reduction import fit_reduction, fit_scaling, spread
+    from ..reduction import fit_reduction, fit_scaling
 
     check_metric(metric)
     with run.stage("read", f"reading {source.path}"):
@@ -58,8 +58,8 @@ def read_points(run: Session, source: Source, *, metric: str, pca: int | None, s
     euclidean = metric in ("sqeuclidean", "euclidean")
     n_components = (MANY_COLUMNS if euclidean else 0) if pca is None else pca
     reduced = 0 < n_components < min(n, p)
-    if not standardize and p <= MANY_COLUMNS and (ratio := spread(table.X)) > UNEQUAL:
-        run.note(f"the spreads of the columns differ by a factor of {ratio:,.0f}: --standardize gives all the same")
+    if not standardize:
+        note_spreads(run, table)
     if not reduced and not standardize:
         return Points(table, table.X, None)
     what = f"reducing {p:,} columns to {n_components} principal components" if reduced else "giving columns one spread"
@@ -67,3 +67,11 @@ def read_points(run: Session, source: Source, *, metric: str, pca: int | None, s
         scaling = fit_scaling(table.X) if standardize else None
         reduction = scaling if scaling and not reduced else fit_reduction(table.X, n_components, seed, scaling)
         return Points(table, reduction.apply(table.X), reduction)
+
+
+def note_spreads(run: Session, table: Table) -> None:
+    """Say where some columns would drown the others."""
+    from ..reduction import spread
+
+    if table.X.shape[1] <= MANY_COLUMNS and (ratio := spread(table.X)) > UNEQUAL:
+        run.note(f"the spreads of the columns differ by a factor of {ratio:,.0f}: --standardize gives all the same")

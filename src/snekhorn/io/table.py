@@ -18,6 +18,7 @@ ID_NAMES = ("", "id", "index", "unnamed: 0", "__index_level_0__")  # numbers in 
 WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
 DECIMAL = r"^-?(0|[1-9][0-9]*)([.][0-9]+)?(e[-+]?[0-9]+)?$"
 GROWTH = 1.1  # of the space for rows, when more of them come than it holds
+FEW_ROWS = 5  # too few to tell a count from a measure
 LABEL_NAMES = ("label", "labels", "class", "target", "cluster")
 
 
@@ -73,6 +74,7 @@ class Plan:
     id: str | None
     label: str | None
     notes: list[str]
+    chosen: bool  # by the user, who knows what the columns are
 
 
 def column_values(table: pa.Table, name: str) -> NDArray[Any]:
@@ -113,7 +115,7 @@ def plan_columns(path: Any, schema: pa.Schema, wanted: Wanted) -> Plan:
         ]
     left = {*features, *nested}
     others = [name for name in names if name not in left]
-    return Plan(features, others, id, wanted.label, notes)
+    return Plan(features, others, id, wanted.label, notes, chosen=wanted.columns is not None)
 
 
 def _features(path: Any, schema: pa.Schema, wanted: Wanted, id: str | None) -> list[str]:
@@ -151,7 +153,21 @@ def assemble(path: Any, batches: Iterable[pa.RecordBatch], plan: Plan) -> Table:
         raise InputError(f"{path} has 0 rows; there is nothing to lay out.")
     X.resize((n, X.shape[1]), refcheck=False)
     metadata = pa.Table.from_batches(others) if plan.metadata else no_metadata(n)
-    return Table(X, plan.features, metadata, plan.id, plan.label, plan.notes)
+    notes = [
+        f"column {name!r} is used as a number; if it names the rows, say --id {name}"
+        for j, name in enumerate(plan.features)
+        if plan.id is None and not plan.chosen and _counts_rows(name, X[:, j])
+    ]
+    return Table(X, plan.features, metadata, plan.id, plan.label, plan.notes + notes)
+
+
+def _counts_rows(name: str, x: NDArray[Any]) -> bool:
+    """Whether numbers look like names of rows: one after another, or all different in a column called so."""
+    if len(x) < FEW_ROWS or (x[:FEW_ROWS] % 1.0).any():  # most columns end here
+        return False
+    if (np.diff(x) == 1.0).all():
+        return True
+    return name.lower().endswith("id") and not (x % 1.0).any() and len(np.unique(x)) == len(x)
 
 
 def no_metadata(n: int) -> pa.Table:

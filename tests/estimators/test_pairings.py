@@ -68,7 +68,7 @@ def test_exaggeration_is_part_of_what_the_descent_watches():
 
 def _exaggerated(model):
     objective = make_objective(model, model.affinity_, "exact")
-    objective.normalization.f = model.potential_
+    objective.normalization.charges = np.exp(model.potential_)
     return objective.loss(model.embedding_, 4.0)
 
 

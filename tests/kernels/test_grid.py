@@ -29,8 +29,8 @@ class Points:
         self.charges = rng.uniform(0.1, 1.0, size=n)
         self.first = np.empty(CELLS[0] + 1, np.int64)
         self.order = np.empty(n, np.int64)
-        self.cell = np.empty((n, d), np.int32)
-        self.fraction, self.charge = np.empty((n, d), dtype), np.empty(n, dtype)
+        self.cell = np.empty((d, n), np.int32)
+        self.fraction, self.charge = np.empty((d, n), dtype), np.empty(n, dtype)
         where = (np.zeros(d), 1.0, self.first)
         count_rows(self.Z, *where)
         sort_by_row(self.Z, self.charges, *where, self.order, self.cell, self.fraction, self.charge)
@@ -88,9 +88,9 @@ def test_points_are_sorted_by_row_and_otherwise_keep_their_order(d):
     points = Points(d)
     np.testing.assert_array_equal(points.order, np.argsort(np.floor(points.Z[:, 0]), kind="stable"))
     np.testing.assert_array_equal(points.charge, points.charges[points.order])
-    np.testing.assert_allclose(points.cell + points.fraction, points.Z[points.order], rtol=1e-14)
+    np.testing.assert_allclose((points.cell + points.fraction).T, points.Z[points.order], rtol=1e-14)
     for row in range(CELLS[0]):
-        assert (points.cell[points.first[row] : points.first[row + 1], 0] == row).all()
+        assert (points.cell[0, points.first[row] : points.first[row + 1]] == row).all()
     assert points.first[0] == 0
     assert points.first[-1] == N
 

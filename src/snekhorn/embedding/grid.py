@@ -108,7 +108,7 @@ class GridField:
 
 @dataclass(frozen=True)
 class Places:
-    """Cell, fraction and charge of points, in the plane sorted by row of cells: `first` says where each begins."""
+    """Cells and fractions, a row an axis, and charges of points sorted by row of cells, which begin at `first`."""
 
     cell: Any
     fraction: Array
@@ -163,7 +163,7 @@ class Mesh:
         dtype = self.dtype
         first = np.empty(self.n_cells[0] + 1, np.int64)
         places = Places(
-            np.empty((n, d), np.int32), np.empty((n, d), dtype), np.empty(n, dtype), np.empty(n, np.int64), first
+            np.empty((d, n), np.int32), np.empty((d, n), dtype), np.empty(n, dtype), np.empty(n, np.int64), first
         )
         where = (self.low, 1.0 / self.spacing, first)
         count_rows(Z, *where)
@@ -184,19 +184,20 @@ class Mesh:
         if grid.ndim == 1:
             spread_line(*arrays)
         else:
-            work = len(places.cell) * WIDTH**2
+            work = len(places.charge) * WIDTH**2
             run_rows(spread_plane, grid.shape[0], work, n_threads, places.first, *arrays)
         return grid
 
     def gather(self, places: Places, nodes: Array, n_threads: int) -> tuple[Array, Array]:
         """Potential, but for the constant, and gradient at the places."""
         dtype = self.dtype
-        n, d = places.cell.shape
+        d, n = places.cell.shape
         out = np.empty((n, d + 1), dtype)
         windows = (WINDOW.astype(dtype), (SLOPE / self.spacing).astype(dtype))
         arrays = (places.order, places.cell, places.fraction, places.charge, *windows, nodes, self.own, out)
         run_rows(gather_line if d == 1 else gather_plane, n, n * WIDTH**d, n_threads, *arrays)
-        return out[:, 0].astype(float), out[:, 1:].astype(float)
+        out = out.astype(float)
+        return out[:, 0], out[:, 1:]
 
 
 def box(Z: Array) -> tuple[Array, Array]:

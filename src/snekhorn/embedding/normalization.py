@@ -36,7 +36,8 @@ class DoublyStochastic:
     """Q_ij = exp(f_i + f_j) k_ij with rows that sum to 1 (SNEkhorn, t-SNEkhorn).
 
     The loss is the joint objective <P, C> - 2 <f, 1> + sum Q, convex in f, whose minimum over f makes Q doubly
-    stochastic. Its gradient in Z is exact at any f, so f may lag: one Sinkhorn step a gradient.
+    stochastic. Its gradient in Z is exact at any f, so f may lag: one Sinkhorn step a gradient. What is kept are the
+    charges q = e^f: the step f <- (f - log phi) / 2 is q <- sqrt(q / phi).
 
     Parameters
     ----------
@@ -48,41 +49,45 @@ class DoublyStochastic:
     def __init__(self, sums: Potential, *, self_loops: bool = True) -> None:
         self.sums = sums
         self.self_loops = self_loops
-        self.f: Array | None = None
+        self.charges: Array | None = None
+
+    @property
+    def f(self) -> Array | None:
+        """Logarithms of the charges; None before the first layout."""
+        return None if self.charges is None else np.log(self.charges)
 
     def repulsion(self, Z: Array, rows: Array) -> Array:
         if not self.self_loops:  # one step may overshoot: nothing keeps the eigenvalues of Q from being negative
             self.balance(Z, tol=0.1, max_steps=WARM_UP)
-        f = self._warm(Z)
-        charges = np.exp(f)
+        charges = self._warm(Z)
         phi, slope = self._potential(Z, charges)
-        self.f = (f - np.log(phi)) / 2
-        return 2.0 * charges[:, None] * slope
+        self.charges = _sinkhorn_step(charges, phi)
+        return (2.0 * charges)[:, None] * slope
 
     def value(self, Z: Array, rows: Array) -> float:
-        f = self._warm(Z)
-        total = np.sum(np.exp(f) * self._potential(Z, np.exp(f))[0])
-        return float(total - 2.0 * np.sum(f) - f.size)
+        charges = self._warm(Z)
+        total = np.sum(charges * self._potential(Z, charges)[0])
+        return float(total - 2.0 * np.sum(np.log(charges)) - charges.size)
 
     def shift(self, mass: Array) -> float:
         """The joint objective is the divergence only where P is doubly stochastic too."""
-        return 0.0 if self.f is None else float(2.0 * np.sum(self.f * (1.0 - mass)))
+        return 0.0 if self.charges is None else float(2.0 * np.sum(np.log(self.charges) * (1.0 - mass)))
 
     def balance(self, Z: Array, tol: float, max_steps: int) -> float:
         """Sinkhorn steps at a fixed layout, until the worst row sum is within tol of 1; return its distance."""
-        f = self._warm(Z)
+        charges = self._warm(Z)
         for step in range(max_steps + 1):
-            phi, _ = self._potential(Z, np.exp(f))
-            gap = float(np.max(np.abs(np.exp(f) * phi - 1.0)))
+            phi, _ = self._potential(Z, charges)
+            gap = float(np.max(np.abs(charges * phi - 1.0)))
             if gap <= tol or step == max_steps:
                 break
-            f = (f - np.log(phi)) / 2
-        self.f = f
+            charges = _sinkhorn_step(charges, phi)
+        self.charges = charges
         return gap
 
     def permute(self, order: Any) -> None:
-        if self.f is not None:
-            self.f = self.f[order]
+        if self.charges is not None:
+            self.charges = self.charges[order]
 
     def _potential(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         if not self.self_loops:
@@ -91,10 +96,14 @@ class DoublyStochastic:
         return np.maximum(phi, charges), slope  # a point's own term is the least that it can be
 
     def _warm(self, Z: Array) -> Array:
-        if self.f is None:
-            self.f = np.full(Z.shape[0], -0.5 * np.log(Z.shape[0]))  # exact where all points are one
+        if self.charges is None:
+            self.charges = np.full(Z.shape[0], Z.shape[0] ** -0.5)  # exact where all points are one
             self.balance(Z, tol=0.1, max_steps=WARM_UP)
-        return self.f
+        return self.charges
+
+
+def _sinkhorn_step(charges: Array, phi: Array) -> Array:
+    return np.sqrt(charges) / np.sqrt(phi)  # the ratio itself may overflow
 
 
 class TotalSum:

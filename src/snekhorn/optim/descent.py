@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from ..kernels.descent import momentum_step
 from ..kernels.threads import run_rows
 
+COORDINATES_A_PAIR = 10  # a step moves that many in the time in which a pair of points is looked at
+
 Array = NDArray[np.floating[Any]]
 
 
@@ -35,7 +37,7 @@ class Momentum:
 
     def step(self, Z: Array, gradient: Array, rate: float, momentum: float) -> None:
         arrays = (Z, gradient, self.velocity, self.gains)
-        run_rows(momentum_step, Z.shape[0], Z.size, self.n_threads, *arrays, rate, momentum)
+        run_rows(momentum_step, Z.shape[0], Z.size // COORDINATES_A_PAIR, self.n_threads, *arrays, rate, momentum)
 
     def permute(self, order: Any) -> None:
         self.velocity, self.gains = self.velocity[order], self.gains[order]

@@ -188,13 +188,14 @@ class GraphCost(_Cost):
 
     def terms(self, lam: Array, gam: Array, *, self_loops: bool) -> Array:
         terms = np.empty((self.n_points, symmetric.N_TERMS))
-        self._run(symmetric.graph_terms, self.indptr, self.indices, self.values, lam, gam, self_loops, terms)
+        x = np.stack([lam, gam], axis=1)
+        self._run(symmetric.graph_terms, self.indptr, self.indices, self.values, x, self_loops, terms)
         return terms
 
     def product(self, lam: Array, gam: Array, u: Array, v: Array, *, self_loops: bool) -> Array:
         out = np.empty((2, self.n_points))
-        arrays = (self.indptr, self.indices, self.values)
-        self._run(symmetric.graph_product, *arrays, lam, gam, u, v, self_loops, out)
+        x = np.stack([lam, gam, u, v], axis=1)
+        self._run(symmetric.graph_product, self.indptr, self.indices, self.values, x, self_loops, out)
         return out
 
     def sweep(self, lam: Array, gam: Array, slack: float) -> float:

@@ -52,7 +52,7 @@ def attract(start, stop, indptr, indices, p, z, student, out):
 
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
-def _energy(p, squared, student):
+def row_energy(p, squared, student):
     """sum_k P_k C(squared_k)"""
     total = spread = 0.0
     for k in range(p.size):
@@ -71,7 +71,7 @@ def energy(start, stop, indptr, indices, p, z, student, out):
         for k in range(near.size):
             for axis in range(z.shape[1]):
                 squared[k] += np.float64(z[i, axis] - z[near[k], axis]) ** 2
-        out[i] = _energy(p[row], squared, student)
+        out[i] = row_energy(p[row], squared, student)
 
 
 @njit(nogil=True, cache=True)

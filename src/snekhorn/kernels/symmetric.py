@@ -64,6 +64,23 @@ def _own_product(mine):
 
 
 @njit(nogil=True, cache=True)
+def _longest(start, stop, indptr):
+    """Length of the longest row."""
+    longest = 0
+    for i in range(start, stop):
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    return longest
+
+
+@njit(nogil=True, cache=True)
+def _gather(indices, x, near):
+    """What is known of some points: a column of `near` each. Rows of x lie in one place, which memory gives at once."""
+    for k in range(indices.size):
+        for c in range(x.shape[1]):
+            near[c, k] = x[indices[k], c]
+
+
+@njit(nogil=True, cache=True)
 def dense_terms(start, stop, cost, lam, gam, self_loops, terms):
     """Row sums of the six terms for a full cost matrix."""
     own_cost = np.zeros(1, cost.dtype)
@@ -77,15 +94,17 @@ def dense_terms(start, stop, cost, lam, gam, self_loops, terms):
 
 
 @njit(nogil=True, cache=True)
-def graph_terms(start, stop, indptr, indices, cost, lam, gam, self_loops, terms):
-    """Row sums of the six terms for the symmetric neighbour graph (indptr, indices, cost)."""
-    own_cost = np.zeros(1, cost.dtype)
+def graph_terms(start, stop, indptr, indices, cost, x, self_loops, terms):
+    """Row sums of the six terms for the symmetric neighbour graph (indptr, indices, cost); x is (lambda, gamma)."""
+    own_cost, near = np.zeros(1, cost.dtype), np.empty((2, _longest(start, stop, indptr)))
     for i in range(start, stop):
-        row, own = slice(indptr[i], indptr[i + 1]), slice(i, i + 1)
+        row = slice(indptr[i], indptr[i + 1])
+        size = indptr[i + 1] - indptr[i]
+        _gather(indices[row], x, near)
         terms[i] = 0.0
-        _add_terms(cost[row], lam[indices[row]], gam[indices[row]], lam[i], gam[i], terms[i])
+        _add_terms(cost[row], near[0, :size], near[1, :size], x[i, 0], x[i, 1], terms[i])
         if self_loops:
-            _add_terms(own_cost, lam[own], gam[own], lam[i], gam[i], terms[i])
+            _add_terms(own_cost, x[i, :1], x[i, 1:], x[i, 0], x[i, 1], terms[i])
 
 
 @njit(nogil=True, cache=True)
@@ -102,13 +121,15 @@ def dense_product(start, stop, cost, lam, gam, u, v, self_loops, out):
 
 
 @njit(nogil=True, cache=True)
-def graph_product(start, stop, indptr, indices, cost, lam, gam, u, v, self_loops, out):
-    """Product of minus the Hessian with (u, v) for a symmetric neighbour graph."""
+def graph_product(start, stop, indptr, indices, cost, x, self_loops, out):
+    """Product of minus the Hessian with (u, v) for a symmetric neighbour graph; x is (lambda, gamma, u, v)."""
+    near = np.empty((4, _longest(start, stop, indptr)))
     for i in range(start, stop):
         row = slice(indptr[i], indptr[i + 1])
-        near = indices[row]
-        mine = (lam[i], gam[i], u[i], v[i])
-        rest = _products(cost[row], lam[near], gam[near], u[near], v[near], mine)
+        size = indptr[i + 1] - indptr[i]
+        _gather(indices[row], x, near)
+        mine = (x[i, 0], x[i, 1], x[i, 2], x[i, 3])
+        rest = _products(cost[row], near[0, :size], near[1, :size], near[2, :size], near[3, :size], mine)
         own = _own_product(mine) if self_loops else (0.0, 0.0)
         out[0, i] = rest[0] + own[0]
         out[1, i] = rest[1] + own[1]

@@ -24,7 +24,7 @@ from .kernels.threads import run_rows
 EXACT_LIMIT = 30_000  # points; above, the inverted file is clearly faster: see benchmarks/neighbors.py
 RECALL_GOAL = 0.96
 LEAST_RECALL = 0.9
-QUERY_EXACT_LIMIT = 100_000  # points; questions of new points are few, so the exact search pays longer
+QUERY_EXACT_LIMIT = 50_000  # points: an index takes a second to make, and new points are few
 TUNING_SAMPLE, MEASURED_SAMPLE = 1000, 200  # points on which the probes are chosen, and the recall is measured
 FIRST_PROBES = 4
 CENTROID_ITERATIONS = 8

@@ -73,14 +73,6 @@ def _longest(start, stop, indptr):
 
 
 @njit(nogil=True, cache=True)
-def _gather(indices, x, near):
-    """What is known of some points: a column of `near` each. Rows of x lie in one place, which memory gives at once."""
-    for k in range(indices.size):
-        for c in range(x.shape[1]):
-            near[c, k] = x[indices[k], c]
-
-
-@njit(nogil=True, cache=True)
 def dense_terms(start, stop, cost, lam, gam, self_loops, terms):
     """Row sums of the six terms for a full cost matrix."""
     own_cost = np.zeros(1, cost.dtype)
@@ -95,14 +87,19 @@ def dense_terms(start, stop, cost, lam, gam, self_loops, terms):
 
 @njit(nogil=True, cache=True)
 def graph_terms(start, stop, indptr, indices, cost, x, self_loops, terms):
-    """Row sums of the six terms for the symmetric neighbour graph (indptr, indices, cost); x is (lambda, gamma)."""
-    own_cost, near = np.zeros(1, cost.dtype), np.empty((2, _longest(start, stop, indptr)))
+    """Row sums of the six terms for the symmetric neighbour graph (indptr, indices, cost).
+
+    x has a row (lambda, gamma) for every point: what is known of a neighbour lies in one place of the memory.
+    """
+    own_cost, longest = np.zeros(1, cost.dtype), _longest(start, stop, indptr)
+    lam, gam = np.empty(longest), np.empty(longest)
     for i in range(start, stop):
         row = slice(indptr[i], indptr[i + 1])
-        size = indptr[i + 1] - indptr[i]
-        _gather(indices[row], x, near)
+        near = indices[row]
+        for k in range(near.size):
+            lam[k], gam[k] = x[near[k], 0], x[near[k], 1]
         terms[i] = 0.0
-        _add_terms(cost[row], near[0, :size], near[1, :size], x[i, 0], x[i, 1], terms[i])
+        _add_terms(cost[row], lam, gam, x[i, 0], x[i, 1], terms[i])
         if self_loops:
             _add_terms(own_cost, x[i, :1], x[i, 1:], x[i, 0], x[i, 1], terms[i])
 
@@ -122,14 +119,17 @@ def dense_product(start, stop, cost, lam, gam, u, v, self_loops, out):
 
 @njit(nogil=True, cache=True)
 def graph_product(start, stop, indptr, indices, cost, x, self_loops, out):
-    """Product of minus the Hessian with (u, v) for a symmetric neighbour graph; x is (lambda, gamma, u, v)."""
-    near = np.empty((4, _longest(start, stop, indptr)))
+    """Product of minus the Hessian with (u, v) for a symmetric neighbour graph; rows of x are (lambda, gamma, u, v)."""
+    longest = _longest(start, stop, indptr)
+    lam, gam, u, v = np.empty(longest), np.empty(longest), np.empty(longest), np.empty(longest)
     for i in range(start, stop):
         row = slice(indptr[i], indptr[i + 1])
-        size = indptr[i + 1] - indptr[i]
-        _gather(indices[row], x, near)
+        near = indices[row]
+        for k in range(near.size):
+            theirs = x[near[k]]
+            lam[k], gam[k], u[k], v[k] = theirs[0], theirs[1], theirs[2], theirs[3]
         mine = (x[i, 0], x[i, 1], x[i, 2], x[i, 3])
-        rest = _products(cost[row], near[0, :size], near[1, :size], near[2, :size], near[3, :size], mine)
+        rest = _products(cost[row], lam, gam, u, v, mine)
         own = _own_product(mine) if self_loops else (0.0, 0.0)
         out[0, i] = rest[0] + own[0]
         out[1, i] = rest[1] + own[1]

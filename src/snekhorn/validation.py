@@ -160,8 +160,8 @@ def clamp_perplexity(perplexity: float, n_entries: int) -> float:
         warn("every row has a single entry here, which is 1 whatever the perplexity; allow self_loops or add points.")
     else:
         warn(
-            f"perplexity={perplexity:g} is too much for rows of {n_entries} entries; using {largest:g}, the largest "
-            "sensible value. Pass a smaller perplexity to choose it yourself."
+            f"perplexity={perplexity:g} is too much here, where a row of P has {n_entries} entries; using {largest:g}, "
+            "the largest sensible value. Pass a smaller perplexity, 30 is usual, to choose it yourself."
         )
     return largest
 

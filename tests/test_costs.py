@@ -80,6 +80,13 @@ def test_symmetrized_keeps_edges_of_cost_zero():
     np.testing.assert_array_equal(found.values, 0.0)
 
 
+def test_symmetrizing_leaves_the_graph_as_it_was():
+    graph = GraphCost(np.array([0, 2, 2, 2]), np.array([2, 1]), np.array([1.0, 3.0]))  # nearest first
+    graph.symmetrized()
+    np.testing.assert_array_equal(graph.indices, [2, 1])
+    np.testing.assert_array_equal(graph.values, [1.0, 3.0])
+
+
 def test_a_symmetric_graph_is_its_own_symmetrisation():
     cost, _, _ = cost_and_mask("graph")
     found = cost.symmetrized()
@@ -143,6 +150,21 @@ def test_joined_has_the_edges_of_both():
     other_edges = (np.random.default_rng(2).random(edges.shape) < 0.2) & ~np.eye(len(C), dtype=bool)
     found = _matrix(first.joined(graph_cost(C, other_edges)))
     np.testing.assert_array_equal(found, np.where(edges | other_edges, C, np.inf))
+
+
+def test_permuted_has_the_points_in_another_order(rng):
+    graph, _, _ = _directed()
+    order = rng.permutation(graph.n_points)
+    found = graph.permuted(order)
+    np.testing.assert_array_equal(_matrix(found), _matrix(graph)[np.ix_(order, order)])
+    assert found.indptr.dtype == found.indices.dtype == np.int32
+
+
+def test_only_many_points_are_worth_an_order_of_their_own(monkeypatch):
+    graph = _directed()[0].symmetrized()
+    assert graph.local_order() is None
+    monkeypatch.setattr("snekhorn.costs.MANY_POINTS", graph.n_points)
+    np.testing.assert_array_equal(np.sort(graph.local_order()), np.arange(graph.n_points))
 
 
 def test_sparse_affinities_are_canonical_csr(rng):

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .kernels import entropic, sweep, symmetric
+from .kernels import entropic, graphs, sweep, symmetric
 from .kernels.threads import run_rows
 
 Array: TypeAlias = NDArray[Any]  # of float64, or float32 where the input is
 
 ROWS_AT_ONCE = 256  # of a dense matrix, where a temporary of the whole would double the memory
+MANY_POINTS = 100_000  # of a graph, whose passes are then bound by memory
 LAST_DIGITS = 64.0  # rounding of a cost, in units of its last digit
 ROUNDING = 1e-5  # of the largest cost of a graph, whatever its type: many neighbour searches work in float32
 
@@ -224,18 +225,21 @@ class GraphCost(_Cost):
     def symmetrized(self) -> GraphCost:
         """The graph with an edge wherever one of its two directions has one.
 
-        Where both have, their costs are the same up to rounding, and one of them is taken.
+        Where both have, their costs are the same up to rounding, and the smaller is taken.
         """
         if self.symmetric:
             return self
-        edges = self._positions()
-        reverse = edges.T.tocsr()
         if self.recall is None:  # a graph that was handed in: what we compute differs by rounding only
-            self._check_both_directions(edges, reverse)
-        return replace(self._from_positions(edges.maximum(reverse), self.values), symmetric=True)
+            self._check_both_directions()
+        there = self._sorted()
+        back = there.tocsc()  # whose compressed columns are the rows of the transpose
+        return replace(self._union(there, back), symmetric=True)
 
-    def _check_both_directions(self, edges: sparse.csr_matrix, reverse: sparse.csr_matrix) -> None:
+    def _check_both_directions(self) -> None:
         """Raise where a pair of points has an edge in both directions, of different costs."""
+        # Positions instead of costs, from 1: these operations drop zeros, which are the costs of duplicates.
+        edges = self._as_matrix(np.arange(1, self.n_pairs + 1))
+        reverse = edges.T.tocsr()
         there, back = edges.multiply(reverse.astype(bool)).tocsr(), reverse.multiply(edges.astype(bool)).tocsr()
         for positions in (there, back):
             positions.sort_indices()
@@ -252,26 +256,47 @@ class GraphCost(_Cost):
 
     def joined(self, other: GraphCost) -> GraphCost:
         """The graph with the edges of both."""
-        edges = self._positions().maximum(other._positions(first=self.n_pairs))
-        joined = self._from_positions(edges, np.concatenate([self.values, other.values]))
-        return replace(joined, symmetric=self.symmetric and other.symmetric)
+        return replace(self._union(self._sorted(), other._sorted()), symmetric=self.symmetric and other.symmetric)
 
-    def _positions(self, first: int = 0) -> sparse.csr_matrix:
-        """Positions instead of costs, from 1: sparse matrices drop zeros, which are the costs of duplicates."""
-        position = np.arange(first + 1, first + self.n_pairs + 1)
-        return sparse.csr_matrix((position, self.indices, self.indptr), shape=(self.n_points, self.n_points))
+    def _union(self, first: Any, second: Any) -> GraphCost:
+        """The graph with the edges of two, given by their compressed and sorted rows."""
+        rows, others = (first.indptr, first.indices), (second.indptr, second.indices)
+        counts = np.empty(self.n_points, dtype=np.int64)
+        self._run(graphs.count_union, *rows, *others, counts)
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        union, costs = np.empty(indptr[-1], dtype=self.indices.dtype), np.empty(indptr[-1], dtype=self.values.dtype)
+        self._run(graphs.fill_union, *rows, first.data, *others, second.data, indptr, union, costs)
+        return replace(self, indptr=indptr, indices=union, values=costs)
 
-    def _from_positions(self, edges: sparse.csr_matrix, values: Array) -> GraphCost:
-        edges = edges.tocsr()
-        edges.sort_indices()
-        return replace(self, indptr=edges.indptr, indices=edges.indices, values=values[edges.data - 1])
+    def local_order(self) -> NDArray[np.intp] | None:
+        """An order of the points in which neighbours are near, so that memory has them ready; None if they are few."""
+        if self.n_points < MANY_POINTS:
+            return None
+        order = np.empty(self.n_points, dtype=np.intp)
+        graphs.breadth_first(self.indptr, self.indices, order)
+        return order
+
+    def permuted(self, order: NDArray[np.intp]) -> GraphCost:
+        """The graph of the points in another order."""
+        places = np.empty_like(self.indices, shape=order.size)
+        places[order] = np.arange(order.size)
+        indptr = np.concatenate([[0], np.cumsum(self.degrees[order])]).astype(self.indptr.dtype)
+        new = (np.empty_like(self.indices), np.empty_like(self.values))
+        self._run(graphs.permute_rows, order, places, self.indptr, self.indices, self.values, indptr, *new)
+        return GraphCost(indptr, *new, self.n_threads, self.recall, symmetric=self.symmetric)
+
+    def _sorted(self) -> sparse.csr_matrix:
+        """The costs, every row in the order of its indices; not in place, where others may look."""
+        matrix = self._as_matrix(self.values)
+        return matrix if matrix.has_sorted_indices else matrix.sorted_indices()
+
+    def _as_matrix(self, data: Array) -> sparse.csr_matrix:
+        return sparse.csr_matrix((data, self.indices, self.indptr), shape=(self.n_points, self.n_points))
 
     def _matrix(self, data: Array, diagonal: Array | None) -> sparse.csr_matrix:
-        n = self.n_points
-        data = data.astype(self.values.dtype, copy=False)
-        matrix = sparse.csr_matrix((data, self.indices, self.indptr), shape=(n, n))
+        matrix = self._as_matrix(data.astype(self.values.dtype, copy=False))
         if diagonal is not None:
-            matrix = (matrix + sparse.diags(diagonal.astype(data.dtype))).tocsr()
+            matrix = (matrix + sparse.diags(diagonal.astype(matrix.dtype))).tocsr()
         matrix.sort_indices()
         return matrix
 

@@ -91,6 +91,22 @@ def test_a_warm_start_at_the_solution_has_nothing_to_do(X):
     assert warm.fit(X).report_.n_iter == 0
 
 
+@pytest.mark.parametrize("warm_start", [True, False])
+def test_an_order_of_its_own_leaves_no_trace(monkeypatch, warm_start):
+    X = clusters(150)
+    parameters = {"self_loops": False, "n_neighbors": 30, "warm_start": warm_start}
+    want = SymmetricEntropicAffinity(8.0, **parameters).fit(X)
+    monkeypatch.setattr("snekhorn.costs.MANY_POINTS", 100)
+    found = SymmetricEntropicAffinity(8.0, **parameters).fit(X)
+    for _ in range(2):
+        np.testing.assert_allclose(dense(found.affinity_), dense(want.affinity_), rtol=0.0, atol=1e-7)
+        np.testing.assert_allclose(found.entropy_dual_, want.entropy_dual_, rtol=1e-4)
+        np.testing.assert_array_equal(found.report_.floor_rows, want.report_.floor_rows)
+        found.fit(X)
+    assert want.report_.n_floor_rows > 0, "rows must be named in this test"
+    assert (found.report_.n_iter == 0) == warm_start
+
+
 def test_a_warm_start_on_other_points_starts_afresh(X):
     warm = SymmetricEntropicAffinity(10.0, warm_start=True).fit(X)
     cold = SymmetricEntropicAffinity(10.0).fit_transform(X[:40])

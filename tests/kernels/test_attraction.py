@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from snekhorn.kernels.attraction import attract, energy, permute_rows
+from snekhorn.kernels.attraction import attract, energy
 
 N = 30
 
@@ -83,15 +83,3 @@ def test_ranges_leave_the_other_rows_alone(student, d, dtype):
     energy(7, 20, *arrays, Z, student, some)
     np.testing.assert_array_equal(some[7:20], costs[7:20])
     assert np.isnan(np.delete(some, np.arange(7, 20))).all()
-
-
-def test_rows_in_another_order(rng):
-    (indptr, indices, data), P, _ = _problem(2, np.float64)
-    order = rng.permutation(N)
-    places = np.argsort(order).astype(np.uint32)
-    new_indptr = np.concatenate([[0], np.cumsum(np.diff(indptr)[order])])
-    new_indices, new_data = np.empty_like(indices), np.empty_like(data)
-    for start, stop in ((0, 11), (11, N)):
-        permute_rows(start, stop, order, places, indptr, indices, data, new_indptr, new_indices, new_data)
-    found = sparse.csr_matrix((new_data, new_indices.view(np.int32), new_indptr), shape=(N, N)).toarray()
-    np.testing.assert_array_equal(found, P[order][:, order])

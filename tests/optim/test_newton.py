@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from snekhorn.optim.newton import conjugate_gradient, maximize
+from snekhorn.optim.newton import attempt, conjugate_gradient, maximize
 from snekhorn.optim.report import Reason
 
 from .problems import Quadratic
@@ -52,6 +52,38 @@ def test_a_value_that_is_not_finite_ends_the_loop():
     problem = Quadratic.random()
     problem.b = np.full_like(problem.b, np.nan)
     assert maximize(problem, problem.evaluate(problem.start), tol=1e-8, max_iter=100).reason is Reason.OVERFLOW
+
+
+def _apart(n=40):
+    """Rows that have nothing to do with each other: minus the gradient is the distance to the maximum, at 1."""
+    return Quadratic(np.eye(2 * n), np.ones(2 * n), lower=-np.inf, upper=np.inf)
+
+
+def test_few_rows_that_go_much_too_far_go_a_part_of_their_way():
+    problem = _apart()
+    point, step = problem.evaluate(np.zeros((2, 40))), np.ones((2, 40))
+    step[0, 3] = 50.0
+    trial, taken, passes = attempt(problem, point, step)
+    assert passes == 3
+    assert taken[0, 3] == pytest.approx(50.0 / 25)
+    assert taken[1, 3] == pytest.approx(1.0 / 25), "a row goes on its own line"
+    np.testing.assert_array_equal(np.delete(taken, 3, axis=1), 1.0)
+    np.testing.assert_array_equal(trial.x, taken)
+
+
+def test_the_retreat_ends():
+    step = np.ones((2, 40))
+    step[0, 3] = 1e9
+    _, taken, passes = attempt(_apart(), _apart().evaluate(np.zeros((2, 40))), step)
+    assert passes == 4
+    assert taken[0, 3] == pytest.approx(1e9 / 125)
+
+
+def test_many_rows_that_go_too_far_are_left_to_the_damping():
+    step = np.full((2, 40), 50.0)
+    _, taken, passes = attempt(_apart(), _apart().evaluate(np.zeros((2, 40))), step)
+    assert passes == 1
+    np.testing.assert_array_equal(taken, 50.0)
 
 
 @pytest.mark.parametrize("enough", [1e-2, 1e-20])

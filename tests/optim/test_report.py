@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from snekhorn.optim.report import Reason, SolveReport
@@ -20,3 +21,13 @@ def test_reports_do_not_share_their_lists():
     first, second = (SolveReport(True, 1, 1, 0.0, 0.0, "converged") for _ in range(2))  # noqa: FBT003
     first.dual_values.append(1.0)
     assert second.dual_values == []
+
+
+def test_rows_are_told_by_other_names():
+    rows = np.array([0, 2])
+    report = SolveReport(True, 1, 1, 0.0, 0.0, "converged", floor_rows=rows, unreachable_rows=rows[1:])  # noqa: FBT003
+    renamed = report.renamed(np.array([7, 5, 3]))
+    np.testing.assert_array_equal(renamed.floor_rows, [3, 7])
+    np.testing.assert_array_equal(renamed.unreachable_rows, [3])
+    assert renamed.unsolved_rows.size == 0
+    np.testing.assert_array_equal(report.floor_rows, [0, 2])

@@ -13,18 +13,18 @@ from __future__ import annotations
 import numpy as np
 
 from ..costs import Array, GraphCost
+from ..kernels.graphs import metropolis_rows
+from ..kernels.threads import run_rows
 
 ROUNDS = 2  # the starved of the first round may crowd a few of themselves
 
 
 def metropolis_entropies(graph: GraphCost) -> Array:
     """-sum_j M_ij log M_ij of every row: an entropy that the graph, with self-loops, is sure to carry."""
-    degrees = graph.degrees
-    row = np.repeat(np.arange(graph.n_points), degrees)
-    share = 1.0 / np.maximum(degrees[row], degrees[graph.indices])
-    kept = 1.0 - np.add.reduceat(share, graph.indptr[:-1])
-    spread = -np.add.reduceat(share * np.log(share), graph.indptr[:-1])
-    return spread - np.where(kept > 1e-12, kept * np.log(np.maximum(kept, 1e-12)), 0.0)
+    entropies = np.empty(graph.n_points)
+    arrays = (graph.indptr, graph.indices, graph.degrees, entropies)
+    run_rows(metropolis_rows, graph.n_points, graph.n_pairs, graph.n_threads, *arrays)
+    return entropies
 
 
 def feed_starved(graph: GraphCost, log_perplexity: float) -> GraphCost:

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..kernels.attraction import attract, energy, permute_rows
+from ..kernels.attraction import attract, energy
+from ..kernels.graphs import permute_rows
 from ..kernels.threads import run_rows
 from .charges import Array, Kernel
 from .normalization import Normalization

@@ -24,21 +24,24 @@ if TYPE_CHECKING:
     from .base import NeighborEmbedding
 
 DENSE_LIMIT = 3000  # points; up to this many n_neighbors="auto" keeps all pairs
+GRAPH_TOL = 1e-6  # of the rows of a graph's affinity: its layout, in float32, tells no more
 EARLY_ITER = 250  # or a third of max_iter, where that is less
 EARLY_RATE, EARLY_MOMENTUM = 0.25, 0.8
 
 
 def default_affinity(model: NeighborEmbedding, n: int) -> Affinity:
     """The affinity of the method."""
+    all_pairs = model.n_neighbors is None or (model.n_neighbors == "auto" and n <= DENSE_LIMIT)
     shared: dict[str, Any] = {
         "metric": model.metric,
-        "n_neighbors": None if model.n_neighbors == "auto" and n <= DENSE_LIMIT else model.n_neighbors,
+        "n_neighbors": None if all_pairs else model.n_neighbors,
         "self_loops": model.self_loops,
         "n_jobs": model.n_jobs,
         "verbose": model.verbose,
     }
     if model._latent.doubly_stochastic:
-        return SymmetricEntropicAffinity(model.perplexity, **shared)
+        affinity = SymmetricEntropicAffinity(model.perplexity, **shared)
+        return affinity if all_pairs else affinity.set_params(tol=GRAPH_TOL)
     return EntropicAffinity(model.perplexity, symmetrize=model._latent.normalized == "total", **shared)
 
 

@@ -72,13 +72,3 @@ def energy(start, stop, indptr, indices, p, z, student, out):
             for axis in range(z.shape[1]):
                 squared[k] += np.float64(z[i, axis] - z[near[k], axis]) ** 2
         out[i] = row_energy(p[row], squared, student)
-
-
-@njit(nogil=True, cache=True)
-def permute_rows(start, stop, order, places, indptr, indices, p, new_indptr, new_indices, new_p):
-    """Rows of P in another order, its columns renamed to their new places."""
-    for i in range(start, stop):
-        shift = indptr[order[i]] - new_indptr[i]
-        for k in range(new_indptr[i], new_indptr[i + 1]):
-            new_indices[k] = places[indices[k + shift]]
-            new_p[k] = p[k + shift]

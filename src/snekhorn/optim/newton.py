@@ -24,6 +24,9 @@ FIRST_DAMPING, DAMPING_GROWTH, LARGEST_DAMPING = 1.0, 4.0, 1e12
 LARGE_GAP = 1.0  # from which on the first step is damped: undamped, it would only be refused
 SUFFICIENT_INCREASE = 0.05  # of the predicted one, to accept a step
 GOOD_MODEL, POOR_MODEL = 0.7, 0.25  # ratios of actual to predicted increase that move the damping
+TOO_FAR = 4.0  # growth of a row's gap, to above 1 at least, in a step that does not suit the row
+FEW_ROWS = 0.1  # share of such rows, up to which they retreat; more of them need a damping of all
+RETREAT, MAX_RETREATS = 0.2, 3  # what a retreat leaves of the row's step
 ROUNDING = 1e-15  # relative size below which a change of the value is noise
 LEAST_VARIANCE = 0.05  # blocks of rows that rest on a single pair are singular: see _blocks
 
@@ -103,8 +106,10 @@ def maximize(
         if predicted <= 0.0 and not plain:
             plain = True  # the rescaled residual gave no ascent direction: the gradient does
             continue
-        trial = problem.evaluate(_limit(problem, point, step))
-        passes += 1
+        trial, step, used = attempt(problem, point, step)
+        passes += used
+        if used > 1:  # it is another step
+            predicted = _promise(point, step)
         noise = ROUNDING * point.magnitude
         increase = float(np.sum(trial.row_values - point.row_values))
         if predicted > noise:
@@ -159,9 +164,28 @@ def _direction(problem: Problem, point: Point, damping: float, tol: float, *, pl
         more, used = conjugate_gradient(partial(apply, free=moving), partial(precondition, free=moving), rest, enough)
         step += more
         passes += 1 + used
-    # Half the slope is the increase of a quadratic at its top.
-    slope = np.sum(point.gradient[0] * step[0]) + np.sum((point.gradient[1] * step[1])[free])
-    return step, 0.5 * float(slope), passes
+    return step, _promise(point, step), passes
+
+
+def _promise(point: Point, step: Array) -> float:
+    """The increase that a step promises: half the slope, as of a quadratic up to its top."""
+    return 0.5 * float(np.sum(point.gradient[0] * step[0]) + np.sum((point.gradient[1] * step[1])[~point.held]))
+
+
+def attempt(problem: Problem, point: Point, step: Array) -> tuple[Point, Array, int]:
+    """Where a step leads, the step, and the passes used; few rows that go much too far go a part of their way only.
+
+    One row in a thousand in trouble would else have all others damped, for many iterations.
+    """
+    before = np.maximum(np.abs(point.gradient).max(axis=0), LARGE_GAP)
+    trial = problem.evaluate(_limit(problem, point, step))
+    for used in range(1, MAX_RETREATS + 1):
+        too_far = ~(np.abs(trial.gradient).max(axis=0) < TOO_FAR * before)  # NaN is, too
+        if not 0.0 < too_far.mean() < FEW_ROWS:
+            return trial, step, used
+        step = np.where(too_far, RETREAT, 1.0) * step
+        trial = problem.evaluate(_limit(problem, point, step))
+    return trial, step, MAX_RETREATS + 1
 
 
 def _blocks(point: Point) -> tuple[Array, Array, Array, Array]:

@@ -1,6 +1,8 @@
 """What a solver says of its work: one result object, whatever the solver."""
 
-from dataclasses import dataclass, field
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
@@ -74,6 +76,15 @@ class SolveReport:
     @property
     def n_floor_rows(self) -> int:
         return self.floor_rows.size
+
+    def renamed(self, names: NDArray[np.intp]) -> SolveReport:
+        """The report of a problem whose row i is called `names[i]`."""
+        return replace(
+            self,
+            floor_rows=np.sort(names[self.floor_rows]),
+            unreachable_rows=np.sort(names[self.unreachable_rows]),
+            unsolved_rows=np.sort(names[self.unsolved_rows]),
+        )
 
     def __str__(self) -> str:
         gaps = {"marginal gap": self.marginal_gap, "entropy gap": self.entropy_gap}

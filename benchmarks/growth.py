@@ -9,8 +9,7 @@ from scipy import ndimage
 from sklearn.decomposition import PCA
 
 from snekhorn import TSNEkhorn, datasets
-from snekhorn.affinities import SymmetricEntropicAffinity
-from snekhorn.estimators.parts import make_objective
+from snekhorn.estimators.parts import default_affinity, make_objective
 
 from .data import N_COMPONENTS, NAMES
 from .measure import N_THREADS, figure, fresh, markdown, peak_gigabytes, say
@@ -57,7 +56,7 @@ def solve(n: int) -> dict:
         warnings.simplefilter("ignore")
         TSNEkhorn(max_iter=30, n_jobs=N_THREADS, n_neighbors=90, method="fft").fit(X[:3500])  # compiles
         start = time.perf_counter()
-        affinity = SymmetricEntropicAffinity(30, n_neighbors="auto", self_loops=False, n_jobs=N_THREADS)
+        affinity = default_affinity(TSNEkhorn(n_jobs=N_THREADS), n)
         P = affinity.fit_transform(X)
         seconds_affinity = time.perf_counter() - start
         model = TSNEkhorn(affinity="precomputed", init=_start(X), max_iter=N_ITER, tol=NEVER, n_jobs=N_THREADS)

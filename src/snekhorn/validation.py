@@ -157,7 +157,7 @@ def clamp_perplexity(perplexity: float, n_entries: int) -> float:
     if perplexity <= largest:
         return perplexity
     if n_entries == 1:
-        warn("every row has a single entry here, which is 1 whatever the perplexity; allow self_loops or add points.")
+        warn("every row has a single entry here, which is 1 whatever the perplexity; add points, or allow self-loops.")
     else:
         warn(
             f"perplexity={perplexity:g} is too much here, where a row of P has {n_entries} entries; using {largest:g}, "

@@ -31,6 +31,7 @@ INPUTS = {
 
 CASES = {
     "missing": (["embed", "nothing.csv"], r"nothing.csv does not exist"),
+    "missing, output there": (["embed", "nothing.csv", "--out", "text.csv"], "nothing.csv does not exist"),
     "empty": (["embed", "empty.csv"], "empty.csv is empty"),
     "no rows": (["embed", "header.csv"], "header.csv has 0 rows"),
     "one column": (["embed", "one.csv"], "one.csv has one column"),
@@ -68,7 +69,6 @@ CASES = {
     ),
     "affinity over its input": (["affinity", "fake.npz", "--out", "fake.npz", "--force"], "is the input"),
     "named twice": (["embed", "good.csv", "--html", "t.html", "--plot", "t.html"], "t.html must end in .png"),
-    "laid out": (["embed", "good.csv", "--color", "alpha"], "column 'alpha' is laid out"),
     "no such model": (["transform", "no.npz", "good.csv", "--out", "t.csv"], "no.npz does not exist"),
     "affinity kind": (["affinity", "good.csv", "--out", "P.csv"], "P.csv must end in .npz or .mtx"),
 }
@@ -137,3 +137,23 @@ def test_ctrl_c_keeps_what_is_done(inputs):
     assert run.returncode == 130
     assert "interrupted; what was done is kept" in stdout
     assert np.load("t.npy").shape == (1500, 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"alpha,gamma,kind\n1,2,u\n", "no column 'beta', which the model was made with"),
+        (b"alpha,beta,kind\n1,2,u\n3,oops,v\n", "row 2, column 'beta' holds 'oops' among numbers; mend the cell."),
+        (
+            b"alpha,beta,kind\n1,2,u\n3,,v\n",
+            "row 2, column 'beta' is empty or not a number; fill it in, or drop the row.",
+        ),
+    ],
+)
+def test_new_points_must_have_the_columns_of_the_model(inputs, snekhorn, content, message):
+    snekhorn("embed", "good.csv", "--save-model", "m.npz", "--no-scores", "--quiet")
+    (inputs / "new.csv").write_bytes(content)
+    error = snekhorn("transform", "m.npz", "new.csv", "--out", "t.csv", "--quiet", code=2).stderr
+    assert message in error
+    assert "--columns" not in error
+    assert not (inputs / "t.csv").exists()

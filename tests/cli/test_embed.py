@@ -1,9 +1,12 @@
 """From a file to a layout."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
+from scipy import sparse
 
 import snekhorn as package
 from snekhorn.io import read_layouts, read_table
@@ -175,3 +178,23 @@ def test_columns_of_different_units(folder, as_json):
     assert scaled["n_principal_components"] is None
     as_json("transform", "m.npz", "t.npy", "--out", "c.npy")
     np.testing.assert_array_equal(np.load("b.npy"), np.load("c.npy"))
+
+
+@pytest.mark.parametrize("name", ["digits.csv", "digits.npz"])
+def test_a_column_that_is_laid_out_may_colour_the_points(folder, as_json, name):
+    table = read_table("digits.csv", label="digit")
+    sparse.save_npz("digits.npz", sparse.csr_matrix(table.X))
+    color = "p20" if name == "digits.csv" else "column_21"
+    args = (name, "--color", color, "--out", "t.parquet", "--plot", "t.png", "--max-iter", 5, "--no-scores")
+    facts = as_json("embed", *args)
+    assert facts["n_columns"] == (65 if name == "digits.csv" else 64)
+    kept = read_layouts(Path("t.parquet")).metadata.column(color)
+    np.testing.assert_array_equal(kept.to_numpy(), table.X[:, 20])
+
+
+def test_a_label_that_names_the_rows_is_pointed_out(folder, as_json):
+    args = ("--out", "t.npy", "--max-iter", 5, "--no-scores")
+    assert any("--id name" in note for note in as_json("embed", "digits.csv", "--label", "name", *args)["warnings"])
+    assert not any(
+        "--id" in note for note in as_json("embed", "digits.csv", "--label", "digit", *args, "--force")["warnings"]
+    )

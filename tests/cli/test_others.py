@@ -58,6 +58,22 @@ def test_evaluate_goes_by_ids(folder, as_json, layout):
     assert facts["scores"] == pytest.approx(evaluate(table.X, layout, table.values("digit")))
 
 
+def test_evaluate_finds_the_column_that_names_the_rows(folder, as_json, layout):
+    named, found = (
+        as_json("evaluate", "digits.csv", "layout.csv", "--label", "digit", *id) for id in (("--id", "name"), ())
+    )
+    assert found["scores"] == named["scores"]
+    assert "the files have different orders; rows are matched by column 'name'" in found["warnings"]
+
+
+def test_evaluate_says_where_rows_may_not_belong_together(folder, as_json, layout):
+    table = arrow_csv.read_csv("layout.csv").drop_columns("name")
+    arrow_csv.write_csv(table, "nameless.csv")
+    facts = as_json("evaluate", "digits.csv", "nameless.csv", "--label", "digit")
+    assert any("rows are taken in their order, though column 'digit' differs" in note for note in facts["warnings"])
+    assert facts["scores"]["neighbor_recall"] < 0.2
+
+
 def test_evaluate_gives_columns_one_spread(folder, as_json):
     X = np.random.default_rng(0).normal(size=(60, 3)) * [1.0, 1.0, 1e4]
     np.save(folder / "t.npy", X)

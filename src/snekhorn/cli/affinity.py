@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from ..io.read import check_input
 from . import options
 from .options import perplexities, split
 from .outputs import check_files, write_each
@@ -45,6 +46,7 @@ def affinity(  # noqa: PLR0913
     snekhorn affinity cells.csv --perplexity 30 --out P.npz
     """
     with session(as_json=as_json, quiet=quiet) as run:
+        check_input(input)
         from scipy import io as scipy_io
         from scipy import sparse
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ..io.read import check_input
 from . import options
 from .options import CLASSES, perplexities, split
 from .outputs import Outputs, default_outputs
@@ -39,7 +40,7 @@ def embed(  # noqa: PLR0913
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Table: .parquet, .csv, .tsv, .arrow or .npy.")
+        Path | None, typer.Option("--out", "-o", help="Table: .parquet, .csv, .tsv, .arrow, .feather or .npy.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Picture: .png, .svg or .pdf.")] = None,
     html: Annotated[Path | None, typer.Option(help="Interactive page: .html.")] = None,
@@ -61,6 +62,7 @@ def embed(  # noqa: PLR0913
     snekhorn embed cells.h5ad --label leiden --perplexity 10,30,100 --plot sheet.png
     """
     with session(as_json=as_json, quiet=quiet) as run:
+        check_input(input)
         wanted = perplexities(perplexity)
         outputs = Outputs(out, plot, html, save_model)
         outputs = outputs if outputs.paths else default_outputs(input, method)
@@ -80,7 +82,7 @@ def embed(  # noqa: PLR0913
             random_state=seed,
             verbose=run.shows_progress,
         )
-        _check_color(points.table, color)
+        _keep_color(points.table, color)
         fitted = fit(run, model, points.X, wanted)
         from .report import Report
 
@@ -145,10 +147,10 @@ def _check_dimensions(dimensions: int, outputs: Outputs) -> None:
         raise InputError(f"the page shows 2 dimensions, --dimensions is {dimensions}; choose --out or --plot.")
 
 
-def _check_color(table: Table, color: str | None) -> None:
-    from ..io import InputError
-
+def _keep_color(table: Table, color: str | None) -> None:
+    """Raise where there is no such column; one that is laid out is kept beside the coordinates, too."""
+    if color is None:
+        return
     if color in table.columns:
-        raise InputError(f"column {color!r} is laid out; leave it out with --columns to colour by it.")
-    if color is not None:
-        table.values(color)
+        table.keep(color)
+    table.values(color)

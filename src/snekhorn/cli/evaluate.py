@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..io.read import check_input
 from . import options
 from .options import split
 from .points import Source, note_spreads
-from .session import session
+from .session import Session, session
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from ..io import Layouts, Table
 
 
@@ -36,9 +39,14 @@ def evaluate(  # noqa: PLR0913
 ) -> None:
     """Measure what a layout keeps of its data; it may come from any program.
 
+    Rows are matched by the id, or by another column that both files have and that names the rows; where there is none,
+    they are taken in their order.
+
     snekhorn evaluate cells.csv cells.tsnekhorn.parquet --label type
     """
     with session(as_json=as_json, quiet=quiet) as run:
+        for path in (input, embedding):
+            check_input(path)
         from ..io import read_layouts
         from ..metrics import evaluate as score
         from ..pairs import check_metric
@@ -49,7 +57,7 @@ def evaluate(  # noqa: PLR0913
         with run.stage("read", f"reading {input} and {embedding}"):
             table = Source(input, split(columns), label, id, rep).read()
             found = read_layouts(embedding, columns=split(coordinates))
-            order = _order(input, embedding, table, found)
+            order = _order(run, input, embedding, table, found)
         if standardize:
             table.X = fit_scaling(table.X).apply(table.X)
         else:
@@ -65,8 +73,8 @@ def evaluate(  # noqa: PLR0913
         run.result(facts, "\n".join(score_lines(list(scores.values()), list(scores))))
 
 
-def _order(input: Path, embedding: Path, table: Table, found: Layouts) -> Any:
-    """Rows of the layout in the order of the input: by id where both have it, else as they are."""
+def _order(run: Session, input: Path, embedding: Path, table: Table, found: Layouts) -> Any:
+    """Rows of the layout in the order of the input: by a column that names them, else as they are."""
     import numpy as np
 
     from ..io import InputError
@@ -74,12 +82,28 @@ def _order(input: Path, embedding: Path, table: Table, found: Layouts) -> Any:
     n, m = table.X.shape[0], len(found.only)
     if n != m:
         raise InputError(f"{input} has {n:,} rows and {embedding} {m:,}; a layout has one for every row of its data.")
-    if table.id is None or table.id not in found.metadata.column_names:
-        return np.arange(n)
-    # As text: a number in one file may be a quoted one in the other.
-    ids = [str(name) for name in table.metadata.column(table.id).to_pylist()]
-    places = {str(name): i for i, name in enumerate(found.metadata.column(table.id).to_pylist())}
-    absent = [name for name in ids if name not in places]
-    if absent:
-        raise InputError(f"id {absent[0]!r} of {input} is not in {embedding}; choose the layout of these points.")
-    return np.array([places[name] for name in ids])
+    common = [name for name in table.metadata.column_names if name in found.metadata.column_names]
+    if table.id is not None and table.id in common:
+        ids, places = _texts(table.metadata, table.id), _places(found.metadata, table.id)
+        absent = [name for name in ids if name not in places]
+        if absent:
+            raise InputError(f"id {absent[0]!r} of {input} is not in {embedding}; choose the layout of these points.")
+        return np.array([places[name] for name in ids])
+    moved = [name for name in common if _texts(table.metadata, name) != _texts(found.metadata, name)]
+    for name in moved:
+        ids, places = _texts(table.metadata, name), _places(found.metadata, name)
+        if len(places) == n and places.keys() == set(ids):
+            run.note(f"the files have different orders; rows are matched by column {name!r}")
+            return np.array([places[text] for text in ids])
+    if moved:
+        run.note(f"rows are taken in their order, though column {moved[0]!r} differs; name the rows with --id")
+    return np.arange(n)
+
+
+def _texts(metadata: pa.Table, name: str) -> list[str]:
+    """A column as text: a number in one file may be a quoted one in the other."""
+    return [str(value) for value in metadata.column(name).to_pylist()]
+
+
+def _places(metadata: pa.Table, name: str) -> dict[str, int]:
+    return {text: place for place, text in enumerate(_texts(metadata, name))}

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..io import Table
     from ..reduction import Reduction
 
+FEW_ROWS = 10  # too few to tell a label from a name
 UNEQUAL = 100.0  # ratio of spreads from which on columns are likely to have different units
 MANY_COLUMNS = 50  # more are reduced to as many principal components, as in the paper
 
@@ -25,11 +26,14 @@ class Source:
     label: str | None = None
     id: str | None = None
     rep: str | None = None
+    of_model: bool = False  # the columns are
 
     def read(self) -> Table:
         from ..io import read_table
 
-        return read_table(self.path, columns=self.columns, label=self.label, id=self.id, rep=self.rep)
+        return read_table(
+            self.path, columns=self.columns, label=self.label, id=self.id, rep=self.rep, of_model=self.of_model
+        )
 
 
 @dataclass
@@ -52,6 +56,7 @@ def read_points(run: Session, source: Source, *, metric: str, pca: int | None, s
         table = source.read()
         for note in table.notes:
             run.note(note)
+    note_names(run, table)
     n, p = table.X.shape
     if n < 2:
         raise InputError(f"{source.path} has 1 row; a layout needs at least 2 points.")
@@ -67,6 +72,19 @@ def read_points(run: Session, source: Source, *, metric: str, pca: int | None, s
         scaling = fit_scaling(table.X) if standardize else None
         reduction = scaling if scaling and not reduced else fit_reduction(table.X, n_components, seed, scaling)
         return Points(table, reduction.apply(table.X), reduction)
+
+
+def note_names(run: Session, table: Table) -> None:
+    """Say where a label tells no groups."""
+    if table.label is None or table.metadata.num_rows < FEW_ROWS:
+        return
+    column = table.metadata.column(table.label)
+    n_classes = len(column.unique())
+    if n_classes > len(column) // 2:
+        run.note(
+            f"column {table.label!r} has {n_classes:,} different values in {len(column):,} rows: if it names them, say "
+            f"--id {table.label}; if it is a number to colour by, --color {table.label}"
+        )
 
 
 def note_spreads(run: Session, table: Table) -> None:

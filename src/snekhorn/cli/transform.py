@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..io import InputError
+from ..io.read import check_input
 from . import options
 from .outputs import Outputs, write_each
 from .points import Source
@@ -22,7 +24,7 @@ def transform(
     model: ModelFile,
     input: options.Input,
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Table: .parquet, .csv, .tsv, .arrow or .npy.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Table: .parquet, .csv, .tsv, .arrow, .feather or .npy.")],
     label: options.Label = None,
     id: options.Id = None,
     rep: options.Rep = None,
@@ -36,19 +38,20 @@ def transform(
     snekhorn transform digits.npz new.csv --out placed.parquet
     """
     with session(as_json=as_json, quiet=quiet) as run:
-        Outputs(out).check([model, input], force=force, several=False)
-        from ..io import InputError, Layouts, write_layouts
-        from ..persistence import load_with_notes
-
         if not model.exists():
             raise InputError(f"{model} does not exist; 'snekhorn embed --save-model' writes one.")
+        check_input(input)
+        Outputs(out).check([model, input], force=force, several=False)
+        from ..io import Layouts, write_layouts
+        from ..persistence import load_with_notes
+
         with run.stage("read", f"reading {model} and {input}"):
             estimator, notes = load_with_notes(model)
             estimator.n_jobs = jobs
             columns = notes.get("columns", [])
             asked = columns if columns and _names_columns(input, columns) else None
             rep = rep or (notes.get("rep") if input.name.lower().endswith(".h5ad") else None)
-            table = Source(input, asked, label, id, rep).read()
+            table = Source(input, asked, label, id, rep, of_model=True).read()
         with run.stage("place", f"placing {table.X.shape[0]:,} points"):
             Z = estimator.transform(_reduced(table, notes))
         write_each(run, {out: lambda file: write_layouts(Layouts({"": Z}, table.metadata), file)})
@@ -65,7 +68,6 @@ def _names_columns(path: Path, columns: list[str]) -> bool:
 
 def _reduced(table: Table, notes: dict[str, Any]) -> Any:
     """The new points as the model saw its own."""
-    from ..io import InputError
     from ..reduction import Reduction
 
     columns = notes.get("columns", table.columns)

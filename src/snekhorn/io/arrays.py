@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -67,7 +68,7 @@ def read_matrix_market(path: Path, wanted: Wanted) -> Table:
     if len(cells) not in X.shape:
         raise InputError(f"{path} is {X.shape[0]} x {X.shape[1]}, but barcodes.tsv beside it names {len(cells)} cells.")
     X = X if X.shape[0] == len(cells) else X.T.tocsr() if sparse.issparse(X) else X.T
-    return _table(path, X, {"barcode": np.array(cells)}, Wanted(wanted.columns, wanted.label, wanted.id or "barcode"))
+    return _table(path, X, {"barcode": np.array(cells)}, replace(wanted, id=wanted.id or "barcode"))
 
 
 def _table(path: Path, X: Any, columns: dict[str, NDArray[Any]], wanted: Wanted) -> Table:
@@ -82,7 +83,7 @@ def _table(path: Path, X: Any, columns: dict[str, NDArray[Any]], wanted: Wanted)
     if wanted.columns is not None:
         chosen = [_position(path, name, names) for name in wanted.columns]
         X, names = X[:, chosen], [names[i] for i in chosen]
-    check_finite(path, X, names)
+    check_finite(path, X, names, wanted.remedy)
     texts = {name: values.astype(str) if values.dtype.kind == "S" else values for name, values in columns.items()}
     metadata = pa.table({name: pa.array(values) for name, values in texts.items()})
     return Table(X, names, metadata if columns else no_metadata(X.shape[0]), wanted.id, wanted.label)
@@ -94,7 +95,8 @@ def _position(path: Path, name: str, names: list[str]) -> int:
     return names.index(name)
 
 
-def check_finite(path: Path, X: Any, names: list[str]) -> None:
+def check_finite(path: Path, X: Any, names: list[str], remedy: str) -> None:
+    """Raise where an entry is not a finite number."""
     values = X.data if sparse.issparse(X) else X
     if values.dtype.kind != "f" or np.isfinite(values).all():
         return
@@ -104,10 +106,7 @@ def check_finite(path: Path, X: Any, names: list[str]) -> None:
         row, column = entries.row[at], entries.col[at]
     else:
         row, column = np.argwhere(~np.isfinite(X))[0]
-    raise InputError(
-        f"{path}: row {row + 1}, column {names[column]!r} holds {X[row, column]}; fill it in, drop the row, or leave "
-        "the column out with --columns."
-    )
+    raise InputError(f"{path}: row {row + 1}, column {names[column]!r} holds {X[row, column]}; {remedy}.")
 
 
 def _lines(path: Path, name: str) -> list[str] | None:

@@ -58,6 +58,8 @@ def _read(path: Path, wanted: Wanted) -> Table:
         guess = guess.remove(place)  # a separator at the end of every line
     if separator == ";" and not any(is_number(kind) for kind in guess.types) and DECIMAL_COMMA.search(below):
         raise InputError(f"{path} has decimal commas; write them as points, or the file as Parquet.")
+    if wanted.of_model:  # whose columns are numbers: one that does not look so has a cell to be named
+        guess = pa.schema([(f.name, pa.float64() if f.name in (wanted.columns or ()) else f.type) for f in guess])
     plan = plan_columns(path, guess, wanted)
     if not header:
         plan.notes.append("the first line is made of numbers: no header, columns are called column_1, column_2, ...")
@@ -70,7 +72,7 @@ def _read(path: Path, wanted: Wanted) -> Table:
         table = assemble(path, _batches(path, read, parse, convert), plan)
     except pa.ArrowInvalid as error:
         places = {place: name for place, name in enumerate(names) if name in features}
-        raise _explained(path, error, separator, places, header) from error
+        raise _explained(path, error, separator, places, wanted, header=header) from error
     if wanted.columns is None and wanted.leading is None:
         _check_mixed(path, table)
     table.metadata = tighten(table.metadata, but=plan.id)
@@ -132,16 +134,18 @@ def _batches(path: Path, read: Any, parse: Any, convert: Any) -> Iterator[pa.Rec
         yield from reader
 
 
-def _explained(path: Path, error: Exception, separator: str, features: dict[int, str], header: bool) -> InputError:  # noqa: FBT001
+def _explained(
+    path: Path, error: Exception, separator: str, features: dict[int, str], wanted: Wanted, *, header: bool
+) -> InputError:
     """The error of the reader, with the cell that made it where it can be found."""
     with _open_text(path) as file:
         rows = csv.reader(file, delimiter=separator)
         for n_row, row in enumerate(rows, start=0 if header else 1):
             for j, name in features.items():
                 if n_row and j < len(row) and row[j].strip() and not _is_number_text(row[j]) and not _is_null(row[j]):
+                    rest = "" if wanted.of_model else ", or choose the columns to lay out with --columns"
                     return InputError(
-                        f"{path}: row {n_row}, column {name!r} holds {row[j]!r} among numbers; mend the cell, or "
-                        "choose the columns to lay out with --columns."
+                        f"{path}: row {n_row}, column {name!r} holds {row[j]!r} among numbers; mend the cell{rest}."
                     )
     return InputError(f"{path} cannot be read: {_reason(error)}; every row needs as many cells as the header.")
 

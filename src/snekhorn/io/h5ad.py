@@ -46,7 +46,7 @@ def _table(path: Path, adata: Any, wanted: Wanted, rep: str | None) -> Table:
     names = list(map(str, adata.var_names)) if rep == "X" else [f"{rep}_{i + 1}" for i in range(X.shape[1])]
     if 0 in X.shape:
         raise InputError(f"{path} has {X.shape[0]} cells and {X.shape[1]} features; there is nothing to lay out.")
-    check_finite(path, X, names)
+    check_finite(path, X, names, "fill it in, or drop the cell")
     obs = {str(name): _column(adata.obs[name]) for name in adata.obs.columns}
     cell = "cell" if "cell" not in obs else "cell name"
     id = wanted.id or cell

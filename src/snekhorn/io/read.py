@@ -46,6 +46,7 @@ def read_table(
     id: str | None = None,
     rep: str | None = None,
     leading: Callable[[list[str]], list[str]] | None = None,
+    of_model: bool = False,
 ) -> Table:
     """Points and metadata of a file.
 
@@ -61,18 +62,14 @@ def read_table(
         Of an H5AD file, the entry of obsm, or "X".
     leading : callable or None
         Chooses the columns of numbers, given the names of all.
+    of_model : bool
+        Whether `columns` are those that a model was made of, none of which can be left out.
     """
     path = Path(path)
-    suffix = suffix_of(path, tuple(READERS))
-    if not path.exists():
-        raise InputError(f"{path} does not exist; check the name and the folder.")
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; name a file in it.")
-    if path.stat().st_size == 0:
-        raise InputError(f"{path} is empty; there is nothing to lay out.")
+    suffix = check_input(path)
     if suffix in TEXT:
         _check_text(path)
-    wanted = Wanted(columns, label, id, leading)
+    wanted = Wanted(columns, label, id, leading, of_model)
     if suffix == ".h5ad":
         table = read_h5ad(path, wanted, rep)
     elif rep is not None:
@@ -81,6 +78,18 @@ def read_table(
         table = READERS[suffix](path, wanted)
     check_ids(path, table)
     return table
+
+
+def check_input(path: Path) -> str:
+    """The suffix of a file that is there, and not empty."""
+    suffix = suffix_of(path, tuple(READERS))
+    if not path.exists():
+        raise InputError(f"{path} does not exist; check the name and the folder.")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name a file in it.")
+    if path.stat().st_size == 0:
+        raise InputError(f"{path} is empty; there is nothing to lay out.")
+    return suffix
 
 
 def suffix_of(path: Path, known: tuple[str, ...]) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from scipy import sparse
 
 from .errors import InputError, did_you_mean
 
@@ -50,6 +51,12 @@ class Table:
     notes: list[str] = field(default_factory=list)
     rep: str | None = None
 
+    def keep(self, name: str) -> None:
+        """Have a column of X among the metadata."""
+        column = self.X[:, [self.columns.index(name)]]
+        values = column.toarray() if sparse.issparse(column) else np.asarray(column)
+        self.metadata = self.metadata.append_column(name, pa.array(values.ravel()))
+
     def values(self, name: str) -> NDArray[Any]:
         """A column of the metadata as an array."""
         return column_values(self.metadata, name)
@@ -63,6 +70,14 @@ class Wanted:
     label: str | None = None
     id: str | None = None
     leading: Callable[[list[str]], list[str]] | None = None  # chooses among the first columns
+    of_model: bool = False  # the columns are those that a model was made of: all are needed
+
+    @property
+    def remedy(self) -> str:
+        """Of a cell that is not a finite number."""
+        return "fill it in, " + (
+            "or drop the row" if self.of_model else "drop the row, or leave the column out with --columns"
+        )
 
 
 @dataclass(frozen=True)
@@ -74,7 +89,7 @@ class Plan:
     id: str | None
     label: str | None
     notes: list[str]
-    chosen: bool  # by the user, who knows what the columns are
+    wanted: Wanted
 
 
 def column_values(table: pa.Table, name: str) -> NDArray[Any]:
@@ -96,7 +111,8 @@ def plan_columns(path: Any, schema: pa.Schema, wanted: Wanted) -> Plan:
         raise InputError(f"{path} has two columns called {twice!r}; rename one.")
     for name in [*(wanted.columns or []), wanted.label, wanted.id]:
         if name is not None and name not in names:
-            raise InputError(f"{path} has no column {name!r}; {did_you_mean(name, names)}")
+            model = ", which the model was made with" if wanted.of_model and name in (wanted.columns or []) else ""
+            raise InputError(f"{path} has no column {name!r}{model}; {did_you_mean(name, names)}")
     notes: list[str] = []
     id = wanted.id
     if id is None:
@@ -115,16 +131,18 @@ def plan_columns(path: Any, schema: pa.Schema, wanted: Wanted) -> Plan:
         ]
     left = {*features, *nested}
     others = [name for name in names if name not in left]
-    return Plan(features, others, id, wanted.label, notes, chosen=wanted.columns is not None)
+    return Plan(features, others, id, wanted.label, notes, wanted)
 
 
 def _features(path: Any, schema: pa.Schema, wanted: Wanted, id: str | None) -> list[str]:
     if wanted.columns is not None:
         for name in wanted.columns:
             if not is_number(schema.field(name).type):
-                raise InputError(f"column {name!r} of {path} is not made of numbers; leave it out of --columns.")
+                remedy = "the model needs them: mend it" if wanted.of_model else "leave it out of --columns"
+                raise InputError(f"column {name!r} of {path} is not made of numbers; {remedy}.")
             if name in (wanted.label, wanted.id):
-                raise InputError(f"column {name!r} is in --columns and is the label or the id too; choose one.")
+                where = "among those of the model" if wanted.of_model else "in --columns"
+                raise InputError(f"column {name!r} is {where} and is the label or the id too; choose one.")
         return list(dict.fromkeys(wanted.columns))
     if wanted.leading is not None:
         found = wanted.leading(schema.names)
@@ -146,7 +164,7 @@ def assemble(path: Any, batches: Iterable[pa.RecordBatch], plan: Plan) -> Table:
         stop = n + batch.num_rows
         if stop > len(X):  # moved by the system, not copied, where it is large
             X.resize((int(GROWTH * stop), X.shape[1]), refcheck=False)
-        _fill(X[n:stop], path, batch, plan.features, n)
+        _fill(X[n:stop], path, batch, plan, n)
         others.append(batch.select(plan.metadata))
         n = stop
     if n == 0:
@@ -156,7 +174,7 @@ def assemble(path: Any, batches: Iterable[pa.RecordBatch], plan: Plan) -> Table:
     notes = [
         f"column {name!r} is used as a number; if it names the rows, say --id {name}"
         for j, name in enumerate(plan.features)
-        if plan.id is None and not plan.chosen and _counts_rows(name, X[:, j])
+        if plan.id is None and plan.wanted.columns is None and _counts_rows(name, X[:, j])
     ]
     return Table(X, plan.features, metadata, plan.id, plan.label, plan.notes + notes)
 
@@ -213,9 +231,9 @@ def _as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
-def _fill(block: NDArray[Any], path: Any, batch: pa.RecordBatch, names: list[str], before: int) -> None:
+def _fill(block: NDArray[Any], path: Any, batch: pa.RecordBatch, plan: Plan, before: int) -> None:
     """Copy the features of a batch, which must be finite."""
-    for j, name in enumerate(names):
+    for j, name in enumerate(plan.features):
         column = batch.column(name)
         if pa.types.is_decimal(column.type):
             column = column.cast(pa.float64())
@@ -223,10 +241,7 @@ def _fill(block: NDArray[Any], path: Any, batch: pa.RecordBatch, names: list[str
     if not np.isfinite(block).all():
         row, j = np.argwhere(~np.isfinite(block))[0]
         what = "is empty or not a number" if np.isnan(block[row, j]) else "is infinite"
-        raise InputError(
-            f"{path}: row {before + row + 1}, column {names[j]!r} {what}; fill it in, drop the row, or leave the "
-            "column out with --columns."
-        )
+        raise InputError(f"{path}: row {before + row + 1}, column {plan.features[j]!r} {what}; {plan.wanted.remedy}.")
 
 
 def _few(names: list[str]) -> str:

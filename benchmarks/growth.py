@@ -3,13 +3,14 @@
 import time
 import warnings
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 from scipy import ndimage
 from sklearn.decomposition import PCA
 
 from snekhorn import TSNEkhorn, datasets
-from snekhorn.estimators.parts import default_affinity, make_objective
+from snekhorn.estimators.parts import make_objective
 
 from .data import N_COMPONENTS, NAMES
 from .measure import N_THREADS, figure, fresh, markdown, peak_gigabytes, say
@@ -18,6 +19,7 @@ SIZES = (10_000, 70_000, 250_000, 1_000_000)
 N_ITER = 750
 NEVER = 1e-12  # tolerance that no run of N_ITER iterations reaches
 PEER_ITERATIONS = 3
+MANY_POINTS, REPEATS = 200_000, 3
 SIDE = 28
 
 
@@ -49,36 +51,40 @@ def augmented(n: int) -> np.ndarray:
     return np.concatenate(blocks)
 
 
+class Timed(TSNEkhorn):
+    """An estimator that notes the time of its affinity, and keeps it."""
+
+    def _compute_affinity(self, X: Any, affinity: Any) -> Any:
+        start = time.perf_counter()
+        self.P_ = super()._compute_affinity(X, affinity)
+        self.seconds_affinity_ = time.perf_counter() - start
+        return self.P_
+
+
 def solve(n: int) -> dict:
-    """Affinity, then embedding, of n points; and an iteration of openTSNE's on the same P and layout."""
+    """A layout of n points, end to end; and an iteration of openTSNE's on the same P and layout."""
     X = augmented(n)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         TSNEkhorn(max_iter=30, n_jobs=N_THREADS, n_neighbors=90, method="fft").fit(X[:3500])  # compiles
-        start = time.perf_counter()
-        affinity = default_affinity(TSNEkhorn(n_jobs=N_THREADS), n)
-        P = affinity.fit_transform(X)
-        seconds_affinity = time.perf_counter() - start
-        model = TSNEkhorn(affinity="precomputed", init=_start(X), max_iter=N_ITER, tol=NEVER, n_jobs=N_THREADS)
-        Z = model.fit_transform(P)
-    seconds = time.perf_counter() - start
+        times = []
+        for _ in range(REPEATS if n < MANY_POINTS else 1):  # of short runs the best: others use this machine, too
+            start = time.perf_counter()
+            model = Timed(max_iter=N_ITER, tol=NEVER, n_jobs=N_THREADS).fit(X)
+            times.append((time.perf_counter() - start, model.seconds_affinity_))
+    seconds, seconds_affinity = min(times)
+    P, Z = model.P_, model.embedding_
     result = {
         "affinity": seconds_affinity,
         "embedding": seconds - seconds_affinity,
         "total": seconds,
-        "recall": affinity.report_.neighbor_recall,
-        "passes": affinity.report_.n_passes,
-        "converged": affinity.report_.converged,
+        "recall": model.affinity_report_.neighbor_recall,
+        "passes": model.affinity_report_.n_passes,
+        "converged": model.affinity_report_.converged,
         "peak_gb": peak_gigabytes(),
         "span": float(np.ptp(Z, axis=0).max()),
     }
     return {**result, **_last_iteration(model, P, Z), **_peer_iteration(P, Z)}
-
-
-def _start(X: np.ndarray) -> np.ndarray:
-    from snekhorn.embedding.start import pca_layout
-
-    return pca_layout(X, 2)
 
 
 def _last_iteration(model: TSNEkhorn, P: object, Z: np.ndarray) -> dict:
@@ -125,7 +131,10 @@ def table(results: dict) -> str:
         for row in results["rows"]
     ]
     header = ["points", "affinity, s", "embedding, s", "total, s", "one iteration, s", "openTSNE's, s", "GB", "span"]
-    text = markdown(f"Augmented MNIST, {N_THREADS} threads, {N_ITER} iterations", header, lines)
+    caption = (
+        f"Augmented MNIST, {N_THREADS} threads, {N_ITER} iterations, best of {REPEATS} below {MANY_POINTS:,} points"
+    )
+    text = markdown(caption, header, lines)
     if len(rows) > 2:
         exponents = ", ".join(f"{key} {_exponent(rows[1], rows[-1], key):.2f}" for key in keys)
         text += f"\n\nExponents of growth from {rows[1]['n']:,} to {rows[-1]['n']:,} points: {exponents}."

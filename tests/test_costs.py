@@ -160,6 +160,18 @@ def test_permuted_has_the_points_in_another_order(rng):
     assert found.indptr.dtype == found.indices.dtype == np.int32
 
 
+def test_around_has_the_edges_of_some_points_and_no_others(rng):
+    graph = _directed(n=30)[0].symmetrized()
+    rows = np.array([3, 17, 20])
+    found, points = graph.around(rows)
+    np.testing.assert_array_equal(points[:3], rows)
+    whole = _matrix(graph)
+    other = np.setdiff1d(np.arange(30), rows)
+    whole[np.ix_(other, other)] = np.inf
+    np.testing.assert_array_equal(_matrix(found), whole[np.ix_(points, points)])
+    assert set(points) == {*rows, *np.flatnonzero(np.isfinite(whole[rows]).any(axis=0))}
+
+
 def test_only_many_points_are_worth_an_order_of_their_own(monkeypatch):
     graph = _directed()[0].symmetrized()
     assert graph.local_order() is None

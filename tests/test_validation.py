@@ -86,7 +86,7 @@ def test_a_perplexity_that_does_not_fit_becomes_the_largest_sensible(perplexity,
 
 
 def test_rows_of_a_single_entry_have_no_perplexity_to_choose():
-    with pytest.warns(UserWarning, match=r"single entry .* whatever the perplexity; allow self_loops"):
+    with pytest.warns(UserWarning, match=r"single entry .* whatever the perplexity; add points, or allow self-loops"):
         assert clamp_perplexity(30.0, 1) == 1.0
 
 

@@ -276,6 +276,19 @@ class GraphCost(_Cost):
         graphs.breadth_first(self.indptr, self.indices, order)
         return order
 
+    def around(self, rows: NDArray[np.intp]) -> tuple[GraphCost, NDArray[np.intp]]:
+        """The edges of some points of a symmetric graph, with the points: these, then their other neighbours."""
+        counts = self.degrees[rows]
+        ends = np.cumsum(counts)
+        edges = np.repeat(self.indptr[rows] - (ends - counts), counts) + np.arange(ends[-1])
+        near = self.indices[edges]
+        points = np.concatenate([rows, np.setdiff1d(near, rows)])
+        places = np.empty(self.n_points, dtype=np.intp)
+        places[points] = np.arange(points.size)
+        indptr = np.concatenate([[0], ends, np.full(points.size - rows.size, ends[-1])])
+        there = GraphCost(indptr, places[near], self.values[edges], self.n_threads, recall=1.0)
+        return there.symmetrized(), points
+
     def permuted(self, order: NDArray[np.intp]) -> GraphCost:
         """The graph of the points in another order."""
         places = np.empty_like(self.indices, shape=order.size)

@@ -91,3 +91,25 @@ def test_projection_keeps_gamma_in_its_box_and_the_diagonal_of_p_below_one(dual)
     assert projected[1].min() == 1e-3
     assert projected[1].max() == 1e3
     assert projected[0].max() == (0.0 if dual.self_loops else 1.0)
+
+
+def test_few_rows_that_move_alone_see_the_same_function(dual, x, form, rng):
+    rows = np.array([1, 6])
+    found = dual.among(rows, x)
+    if form == "dense":
+        assert found is None
+        return
+    few, some = found
+    point, whole = few.evaluate(some), dual.evaluate(x)
+    np.testing.assert_allclose(point.gradient[:, :2], whole.gradient[:, rows], rtol=1e-12)
+    np.testing.assert_array_equal(point.gradient[:, 2:], 0.0)
+    moved, some_moved = x.copy(), some.copy()
+    step = 0.1 * rng.normal(size=(2, 2))
+    moved[:, rows] += step
+    some_moved[:, :2] += step
+    change = few.evaluate(some_moved).value - point.value
+    assert change == pytest.approx(dual.evaluate(moved).value - whole.value, rel=1e-9)
+    v = np.zeros_like(x)
+    v[:, rows] = step
+    product = few.product(some, np.pad(step, ((0, 0), (0, some.shape[1] - 2))))
+    np.testing.assert_allclose(product[:, :2], dual.product(x, v)[:, rows], rtol=1e-12)

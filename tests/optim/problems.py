@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
+from snekhorn.optim.few_rows import FewRows
 from snekhorn.optim.newton import Point
 
 
@@ -51,6 +52,14 @@ class Quadratic:
             marginal_gap=float(np.abs(gradient[0]).max()),
             entropy_gap=float(np.abs(gradient[1]).max(initial=0.0, where=~held)),
         )
+
+    def among(self, rows, x):
+        """The problem in which these rows alone move."""
+        n = x.shape[1]
+        points = np.concatenate([rows, np.setdiff1d(np.arange(n), rows)])
+        both = np.concatenate([points, n + points])
+        whole = Quadratic(self.A[np.ix_(both, both)], self.b[both], self.lower, self.upper)
+        return FewRows(whole, rows.size), x[:, points]
 
     def solution(self):
         n = self.b.size // 2

@@ -54,6 +54,39 @@ def test_a_value_that_is_not_finite_ends_the_loop():
     assert maximize(problem, problem.evaluate(problem.start), tol=1e-8, max_iter=100).reason is Reason.OVERFLOW
 
 
+def _with_stragglers(n=100):
+    """A quadratic whose maximum is at 2, and a place near it but for three rows."""
+    problem = Quadratic.random(n=n)
+    problem.A = np.eye(2 * n) + 1e-4 * problem.A  # one row is little to the others
+    problem.b = 2.0 * problem.A.sum(axis=1)
+    start = np.full((2, n), 2.0001)
+    start[0, [5, 50, 70]] += 30.0
+    return problem, start
+
+
+def test_few_rows_that_are_far_off_are_solved_for_by_themselves():
+    problem, x = _with_stragglers()
+    few, some = problem.among(np.array([5, 50, 70]), x)
+    outcome = maximize(few, few.evaluate(some), tol=1e-10, max_iter=50)
+    assert outcome.reason is Reason.CONVERGED
+    np.testing.assert_array_equal(outcome.point.x[:, 3:], some[:, 3:])
+    gradient = few.whole.evaluate(outcome.point.x).gradient
+    np.testing.assert_allclose(gradient[:, :3], 0.0, atol=1e-9)
+    assert np.abs(gradient[:, 3:]).max() > 1e-6, "the others are not solved for"
+
+
+def test_stragglers_are_settled_on_the_way(monkeypatch):
+    problem, start = _with_stragglers()
+    asked = []
+    monkeypatch.setattr(problem, "among", lambda rows, x: asked.append(rows) or Quadratic.among(problem, rows, x))
+    outcome = maximize(problem, problem.evaluate(start), tol=1e-9, max_iter=100)
+    assert outcome.reason is Reason.CONVERGED
+    assert asked
+    assert {5, 50, 70}.issuperset(asked[0])
+    np.testing.assert_allclose(outcome.point.x, 2.0, atol=1e-7)
+    assert (np.diff(outcome.values) >= 0.0).all()
+
+
 def _apart(n=40):
     """Rows that have nothing to do with each other: minus the gradient is the distance to the maximum, at 1."""
     return Quadratic(np.eye(2 * n), np.ones(2 * n), lower=-np.inf, upper=np.inf)

@@ -8,6 +8,8 @@ h_i the log of the perplexity asked of row i. dq/dlambda_i is 1 minus the row's 
 target entropy minus its entropy. With gamma pinned (floor = ceiling) this is Sinkhorn's problem.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +17,8 @@ from numpy.typing import NDArray
 
 from ..costs import DenseCost, GraphCost
 from ..kernels.symmetric import MASS, MASS_LOG, MASS_SCALE, W_L, W_LL, W
-from ..optim.newton import Array, Point
+from ..optim.few_rows import FewRows
+from ..optim.newton import Array, Point, Problem
 
 SMALLEST_MASS = 1e-300
 
@@ -54,6 +57,15 @@ class SymmetricDual:
 
     def product(self, x: Array, v: Array) -> Array:
         return self.cost.product(*x, *v, self_loops=self.self_loops)
+
+    def among(self, rows: NDArray[np.intp], x: Array) -> tuple[Problem, Array] | None:
+        """The problem in which these rows alone move, on their edges; all others of a full matrix are neighbours."""
+        if isinstance(self.cost, DenseCost):
+            return None
+        cost, points = self.cost.around(rows)
+        bounds = (np.broadcast_to(bound, x[1].shape)[points] for bound in (self.log_perplexity, self.lower, self.upper))
+        log_perplexity, lower, upper = bounds
+        return FewRows(SymmetricDual(cost, log_perplexity, self.self_loops, lower, upper), rows.size), x[:, points]
 
     def project(self, x: Array) -> Array:
         lam, gam = x

@@ -4,6 +4,8 @@ Every step solves (H + mu D) d = rhs by conjugate gradient, H minus the Hessian 
 diagonal blocks, which are also the preconditioner. mu is the Levenberg-Marquardt damping.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +29,8 @@ GOOD_MODEL, POOR_MODEL = 0.7, 0.25  # ratios of actual to predicted increase tha
 TOO_FAR = 4.0  # growth of a row's gap, to above 1 at least, in a step that does not suit the row
 FEW_ROWS = 0.1  # share of such rows, up to which they retreat; more of them need a damping of all
 RETREAT, MAX_RETREATS = 0.2, 3  # what a retreat leaves of the row's step
+NEAR = 0.1  # gap from which on Newton's method needs no help
+SETTLED, STRAGGLERS, MAX_SETTLING = 1e-2, 0.05, 20  # gap of rows that can wait, share of the others, their iterations
 ROUNDING = 1e-15  # relative size below which a change of the value is noise
 LEAST_VARIANCE = 0.05  # blocks of rows that rest on a single pair are singular: see _blocks
 
@@ -67,6 +71,10 @@ class Problem(Protocol):
     def evaluate(self, x: Array) -> Point: ...
     def product(self, x: Array, v: Array) -> Array: ...
     def project(self, x: Array) -> Array: ...
+
+    def among(self, rows: NDArray[np.intp], x: Array) -> tuple[Problem, Array] | None:
+        """The problem in which these rows alone move, as its first ones, and its x; None where it saves nothing."""
+        ...
 
 
 @dataclass
@@ -120,6 +128,9 @@ def maximize(
             ratio = GOOD_MODEL if accepted else -np.inf
         if accepted:
             point, plain = trial, False
+            if point.gap > NEAR:
+                point, used = _settle_stragglers(problem, point)
+                passes += used
             values.append(point.value)
         if ratio >= GOOD_MODEL:
             damping = damping / 10 if damping > 1e-3 else 0.0
@@ -186,6 +197,21 @@ def attempt(problem: Problem, point: Point, step: Array) -> tuple[Point, Array, 
         step = np.where(too_far, RETREAT, 1.0) * step
         trial = problem.evaluate(_limit(problem, point, step))
     return trial, step, MAX_RETREATS + 1
+
+
+def _settle_stragglers(problem: Problem, point: Point) -> tuple[Point, int]:
+    """The point, and the passes used: rows that are far off where most are not come closer, the others waiting."""
+    rows = point.unsolved(SETTLED)
+    some = problem.among(rows, point.x) if 0 < rows.size < STRAGGLERS * point.x.shape[1] else None
+    if some is None:
+        return point, 0
+    few, x = some
+    found = maximize(few, few.evaluate(x), tol=SETTLED, max_iter=MAX_SETTLING).point
+    x = point.x.copy()
+    x[:, rows] = found.x[:, : rows.size]
+    settled = problem.evaluate(x)
+    better = np.isfinite(settled.gap) and np.sum(settled.row_values - point.row_values) > 0.0
+    return (settled if better else point), 1
 
 
 def _blocks(point: Point) -> tuple[Array, Array, Array, Array]:

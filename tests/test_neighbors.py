@@ -52,6 +52,20 @@ def test_sparse_points(many):
     np.testing.assert_allclose(found.costs, _brute(squared_distances(thin))[1], rtol=1e-6, atol=1e-9)
 
 
+def test_lists_may_be_empty():
+    X = np.random.default_rng(0).integers(0, 4, size=(4000, 3)).astype(float)  # 64 places, more lists
+    found = find_neighbors(X, K, "sqeuclidean", 1, approximate=True)
+    np.testing.assert_array_equal(found.costs, 0.0)
+    np.testing.assert_array_equal(X[found.indices], np.repeat(X[:, None], K, axis=1))
+
+
+def test_points_are_searched_in_blocks(many, monkeypatch):
+    want = find_neighbors(many, K, "sqeuclidean", 1, approximate=True)
+    monkeypatch.setattr("snekhorn.neighbors.ROWS_AT_ONCE", 100)
+    found = find_neighbors(many, K, "sqeuclidean", 1, approximate=True)
+    np.testing.assert_array_equal(found.indices, want.indices)
+
+
 def test_costs_are_sorted_and_never_of_the_point_itself(many):
     found = find_neighbors(many, K, "sqeuclidean", 1)
     assert (np.diff(found.costs, axis=1) >= 0.0).all()

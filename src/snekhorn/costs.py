@@ -231,6 +231,9 @@ class GraphCost(_Cost):
             return self
         if self.recall is None:  # a graph that was handed in: what we compute differs by rounding only
             self._check_both_directions()
+        return self._both_ways()
+
+    def _both_ways(self) -> GraphCost:
         there = self._sorted()
         back = there.tocsc()  # whose compressed columns are the rows of the transpose
         return replace(self._union(there, back), symmetric=True)
@@ -286,8 +289,7 @@ class GraphCost(_Cost):
         places = np.empty(self.n_points, dtype=np.intp)
         places[points] = np.arange(points.size)
         indptr = np.concatenate([[0], ends, np.full(points.size - rows.size, ends[-1])])
-        there = GraphCost(indptr, places[near], self.values[edges], self.n_threads, recall=1.0)
-        return there.symmetrized(), points
+        return GraphCost(indptr, places[near], self.values[edges], self.n_threads)._both_ways(), points
 
     def permuted(self, order: NDArray[np.intp]) -> GraphCost:
         """The graph of the points in another order."""
@@ -299,9 +301,7 @@ class GraphCost(_Cost):
         return GraphCost(indptr, *new, self.n_threads, self.recall, symmetric=self.symmetric)
 
     def _sorted(self) -> sparse.csr_matrix:
-        """The costs, every row in the order of its indices; not in place, where others may look."""
-        matrix = self._as_matrix(self.values)
-        return matrix if matrix.has_sorted_indices else matrix.sorted_indices()
+        return _sorted_rows(self._as_matrix(self.values))
 
     def _as_matrix(self, data: Array) -> sparse.csr_matrix:
         return sparse.csr_matrix((data, self.indices, self.indptr), shape=(self.n_points, self.n_points))
@@ -310,8 +310,12 @@ class GraphCost(_Cost):
         matrix = self._as_matrix(data.astype(self.values.dtype, copy=False))
         if diagonal is not None:
             matrix = (matrix + sparse.diags(diagonal.astype(matrix.dtype))).tocsr()
-        matrix.sort_indices()
-        return matrix
+        return _sorted_rows(matrix)
+
+
+def _sorted_rows(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Every row in the order of its indices; not in place, where others may look."""
+    return matrix if matrix.has_sorted_indices else matrix.sorted_indices()
 
 
 def symmetrize_in_place(matrix: Array) -> Array:

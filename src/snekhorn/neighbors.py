@@ -28,8 +28,8 @@ QUERY_EXACT_LIMIT = 50_000  # points: an index takes a second to make, and new p
 TUNING_SAMPLE, MEASURED_SAMPLE = 300, 200  # points on which the probes are chosen, and the recall is measured
 FIRST_PROBES, MORE_PROBES = 4, 1.25
 LISTS = 4.0  # times the square root of the number of points
-CENTROID_ITERATIONS, POINTS_A_CENTROID = 4, 39
-POINTS_PER_LIST = 39  # below, on average, faiss warns that its lists are ill-determined
+CENTROID_ITERATIONS = 4
+POINTS_PER_LIST = 39  # on average at least, and to place its centre by: with fewer, faiss calls it ill-determined
 ROWS_AT_ONCE = 65_536
 TREE_FEATURES = 15  # up to which a tree saves more comparisons than it costs, as in scikit-learn
 FARTHEST = 1e12  # half-widths of the data from its centre to a query
@@ -142,14 +142,15 @@ def _inverted_index(faiss: Any, points: Array, k: int) -> Any:
     quantizer = faiss.IndexFlatL2(p)
     index = faiss.IndexIVFFlat(quantizer, p, n_lists, faiss.METRIC_L2)
     index.cp.niter = CENTROID_ITERATIONS
-    index.cp.max_points_per_centroid = POINTS_A_CENTROID
+    index.cp.max_points_per_centroid = POINTS_PER_LIST
     index.train(points)
     index.add(points)
     sample = np.linspace(0, n - 1, TUNING_SAMPLE).astype(np.int64)
     truth = _search_exact(faiss, points, k, points[sample])
     index.nprobe = FIRST_PROBES
     while True:
-        found = index.search(points[sample], k + 1)[1]
+        with _row_by_row(faiss):
+            found = index.search(points[sample], k + 1)[1]
         recall = np.mean([np.any(t[:, None] == f, axis=1) for t, f in zip(truth, found, strict=True)])
         if recall >= RECALL_GOAL or index.nprobe >= n_lists:
             break
@@ -160,9 +161,9 @@ def _inverted_index(faiss: Any, points: Array, k: int) -> Any:
 def _search_inverted(faiss: Any, points: Array, k: int) -> Array:
     index = _inverted_index(faiss, points, k)
     order = _listed(faiss, index)  # one after the other, these points look through the same lists, still in the cache
-    found = np.empty((len(points), k + 1), dtype=np.int64)
-    for start in range(0, len(points), ROWS_AT_ONCE):
-        rows = order[start : start + ROWS_AT_ONCE]
+    found = np.full((len(points), k + 1), -1, dtype=np.int64)
+    # Blocks of one size: faiss multiplies matrices for many rows and not for few, which rounds differently.
+    for rows in np.array_split(order, -(-len(order) // ROWS_AT_ONCE)):
         found[rows] = index.search(points[rows], k + 1)[1]
     short = np.flatnonzero((found < 0).any(axis=1))  # the probed lists held fewer than k points
     if short.size:
@@ -173,7 +174,8 @@ def _search_inverted(faiss: Any, points: Array, k: int) -> Array:
 def _listed(faiss: Any, index: Any) -> NDArray[np.int64]:
     """The points of an inverted file, list by list."""
     lists = index.invlists
-    ids = [faiss.rev_swig_ptr(lists.get_ids(i), lists.list_size(i)) for i in range(index.nlist)]
+    sizes = [lists.list_size(i) for i in range(index.nlist)]
+    ids = [faiss.rev_swig_ptr(lists.get_ids(i), size) for i, size in enumerate(sizes) if size]
     return np.concatenate(ids)
 
 

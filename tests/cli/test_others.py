@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow
 import pytest
 from pyarrow import csv as arrow_csv
+from pyarrow import parquet
 from scipy import io as scipy_io
 from scipy import sparse
 
@@ -64,6 +65,29 @@ def test_evaluate_finds_the_column_that_names_the_rows(folder, as_json, layout):
     )
     assert found["scores"] == named["scores"]
     assert "the files have different orders; rows are matched by column 'name'" in found["warnings"]
+
+
+def test_evaluate_trusts_a_column_that_names_the_rows_in_order(folder, as_json):
+    rng = np.random.default_rng(0)
+    names, partners = [f"n{i}" for i in range(N)], [f"p{i}" for i in rng.permutation(N)]
+    X = rng.normal(size=(N, 3))
+    rows = [f"{a},{b},{c},{name},{partner}" for (a, b, c), name, partner in zip(X, names, partners, strict=True)]
+    (folder / "data.csv").write_text("a,b,c,name,partner\n" + "\n".join(rows) + "\n")
+    rows = [f"{a},{b},{name},{partner}" for (a, b, _), name, partner in zip(X, names, partners[::-1], strict=True)]
+    (folder / "plane.csv").write_text("x,y,name,partner\n" + "\n".join(rows) + "\n")
+    facts = as_json("evaluate", "data.csv", "plane.csv")
+    assert facts["warnings"] == []
+    assert facts["scores"]["distance_correlation"] > 0.5
+
+
+def test_evaluate_compares_values_not_their_text(folder, as_json):
+    rng = np.random.default_rng(0)
+    times = pyarrow.array(np.datetime64("2020-01-01", "s") + 86400 * np.arange(N))
+    flags = pyarrow.array(np.arange(N) % 2 == 0)
+    a, b = rng.normal(size=(2, N))
+    parquet.write_table(pyarrow.table({"a": a, "b": b, "when": times, "even": flags}), "data.parquet")
+    arrow_csv.write_csv(pyarrow.table({"x": a, "y": b, "when": times, "even": flags}), "plane.csv")
+    assert as_json("evaluate", "data.parquet", "plane.csv")["warnings"] == []
 
 
 def test_evaluate_says_where_rows_may_not_belong_together(folder, as_json, layout):

@@ -17,6 +17,7 @@ class Quadratic:
     b: np.ndarray
     lower: float = 0.9
     upper: float = 10.0
+    share: float = 1.0
 
     @classmethod
     def random(cls, n=8, seed=0):
@@ -59,7 +60,7 @@ class Quadratic:
         points = np.concatenate([rows, np.setdiff1d(np.arange(n), rows)])
         both = np.concatenate([points, n + points])
         whole = Quadratic(self.A[np.ix_(both, both)], self.b[both], self.lower, self.upper)
-        return FewRows(whole, rows.size), x[:, points]
+        return FewRows(whole, rows.size, rows.size / n), x[:, points]
 
     def solution(self):
         n = self.b.size // 2

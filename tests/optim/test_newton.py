@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -80,7 +82,10 @@ def test_stragglers_are_settled_on_the_way(monkeypatch):
     asked = []
     monkeypatch.setattr(problem, "among", lambda rows, x: asked.append(rows) or Quadratic.among(problem, rows, x))
     outcome = maximize(problem, problem.evaluate(start), tol=1e-9, max_iter=100)
+    monkeypatch.setattr(problem, "among", lambda rows, x: None)
+    alone = maximize(problem, problem.evaluate(start), tol=1e-9, max_iter=100)
     assert outcome.reason is Reason.CONVERGED
+    assert outcome.values[1] > alone.values[1] + 100.0
     assert asked
     assert {5, 50, 70}.issuperset(asked[0])
     np.testing.assert_allclose(outcome.point.x, 2.0, atol=1e-7)
@@ -102,6 +107,17 @@ def test_few_rows_that_go_much_too_far_go_a_part_of_their_way():
     assert taken[1, 3] == pytest.approx(1.0 / 25), "a row goes on its own line"
     np.testing.assert_array_equal(np.delete(taken, 3, axis=1), 1.0)
     np.testing.assert_array_equal(trial.x, taken)
+
+
+def test_a_row_that_overflows_has_gone_too_far():
+    problem = _apart()
+    evaluate = problem.evaluate
+    problem.evaluate = lambda x: replace(evaluate(x), gradient=np.where(x > 40.0, np.nan, evaluate(x).gradient))
+    step = np.ones((2, 40))
+    step[0, 3] = 50.0
+    trial, taken, _ = attempt(problem, evaluate(np.zeros((2, 40))), step)
+    assert taken[0, 3] < 40.0
+    assert np.isfinite(trial.gradient).all()
 
 
 def test_the_retreat_ends():

@@ -32,6 +32,7 @@ class SymmetricDual:
     self_loops: bool
     lower: Array | float
     upper: Array | float
+    share: float = 1.0
 
     @np.errstate(over="ignore", invalid="ignore")  # a trial step may overflow: its gap says so
     def evaluate(self, x: Array) -> Point:
@@ -65,7 +66,8 @@ class SymmetricDual:
         cost, points = self.cost.around(rows)
         bounds = (np.broadcast_to(bound, x[1].shape)[points] for bound in (self.log_perplexity, self.lower, self.upper))
         log_perplexity, lower, upper = bounds
-        return FewRows(SymmetricDual(cost, log_perplexity, self.self_loops, lower, upper), rows.size), x[:, points]
+        whole = SymmetricDual(cost, log_perplexity, self.self_loops, lower, upper)
+        return FewRows(whole, rows.size, cost.n_pairs / self.cost.n_pairs), x[:, points]
 
     def project(self, x: Array) -> Array:
         lam, gam = x

@@ -82,7 +82,7 @@ def embed(  # noqa: PLR0913
             random_state=seed,
             verbose=run.shows_progress,
         )
-        _keep_color(points.table, color)
+        _keep_color(run, points.table, color)
         fitted = fit(run, model, points.X, wanted)
         from .report import Report
 
@@ -147,10 +147,11 @@ def _check_dimensions(dimensions: int, outputs: Outputs) -> None:
         raise InputError(f"the page shows 2 dimensions, --dimensions is {dimensions}; choose --out or --plot.")
 
 
-def _keep_color(table: Table, color: str | None) -> None:
+def _keep_color(run: Session, table: Table, color: str | None) -> None:
     """Raise where there is no such column; one that is laid out is kept beside the coordinates, too."""
     if color is None:
         return
-    if color in table.columns:
+    if color in table.columns and color not in table.metadata.column_names:
         table.keep(color)
+        run.note(f"column {color!r} is laid out, too; choose others with --columns if it should only colour")
     table.values(color)

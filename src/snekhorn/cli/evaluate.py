@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
+import pyarrow as pa
 import typer
+from numpy.typing import NDArray
 
+from ..io.errors import InputError
 from ..io.read import check_input
 from . import options
 from .options import split
@@ -14,8 +18,6 @@ from .points import Source, note_spreads
 from .session import Session, session
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from ..io import Layouts, Table
 
 
@@ -57,7 +59,7 @@ def evaluate(  # noqa: PLR0913
         with run.stage("read", f"reading {input} and {embedding}"):
             table = Source(input, split(columns), label, id, rep).read()
             found = read_layouts(embedding, columns=split(coordinates))
-            order = _order(run, input, embedding, table, found)
+            order = _order(run, input, embedding, table, found, named=id is not None)
         if standardize:
             table.X = fit_scaling(table.X).apply(table.X)
         else:
@@ -73,37 +75,53 @@ def evaluate(  # noqa: PLR0913
         run.result(facts, "\n".join(score_lines(list(scores.values()), list(scores))))
 
 
-def _order(run: Session, input: Path, embedding: Path, table: Table, found: Layouts) -> Any:
+def _order(
+    run: Session, input: Path, embedding: Path, table: Table, found: Layouts, *, named: bool
+) -> NDArray[np.intp]:
     """Rows of the layout in the order of the input: by a column that names them, else as they are."""
-    import numpy as np
-
-    from ..io import InputError
-
     n, m = table.X.shape[0], len(found.only)
     if n != m:
         raise InputError(f"{input} has {n:,} rows and {embedding} {m:,}; a layout has one for every row of its data.")
+    if table.id is not None and table.id in found.metadata.column_names:
+        order = _matched(table.metadata, found.metadata, table.id)
+        if order is None:
+            ids, others = _values(table.metadata, found.metadata, table.id)
+            absent = next((id for id in ids if id not in set(others)), ids[0])
+            raise InputError(f"id {absent!r} of {input} is not in {embedding}; choose the layout of these points.")
+        return order
+    if named:
+        run.note(f"{embedding} has no column {table.id!r}; rows are taken in their order")
+        return np.arange(n)
     common = [name for name in table.metadata.column_names if name in found.metadata.column_names]
-    if table.id is not None and table.id in common:
-        ids, places = _texts(table.metadata, table.id), _places(found.metadata, table.id)
-        absent = [name for name in ids if name not in places]
-        if absent:
-            raise InputError(f"id {absent[0]!r} of {input} is not in {embedding}; choose the layout of these points.")
-        return np.array([places[name] for name in ids])
-    moved = [name for name in common if _texts(table.metadata, name) != _texts(found.metadata, name)]
-    for name in moved:
-        ids, places = _texts(table.metadata, name), _places(found.metadata, name)
-        if len(places) == n and places.keys() == set(ids):
-            run.note(f"the files have different orders; rows are matched by column {name!r}")
-            return np.array([places[text] for text in ids])
-    if moved:
-        run.note(f"rows are taken in their order, though column {moved[0]!r} differs; name the rows with --id")
+    orders = {name: _matched(table.metadata, found.metadata, name) for name in common}
+    naming = {name: order for name, order in orders.items() if order is not None}
+    if any((order == np.arange(n)).all() for order in naming.values()):
+        return np.arange(n)
+    for name, order in naming.items():
+        run.note(f"the files have different orders; rows are matched by column {name!r}")
+        return order
+    both = {name: _values(table.metadata, found.metadata, name) for name in common}
+    differing = [name for name, (values, others) in both.items() if values != others]
+    if differing:
+        run.note(f"rows are taken in their order, though column {differing[0]!r} differs; name the rows with --id")
     return np.arange(n)
 
 
-def _texts(metadata: pa.Table, name: str) -> list[str]:
-    """A column as text: a number in one file may be a quoted one in the other."""
-    return [str(value) for value in metadata.column(name).to_pylist()]
+def _matched(mine: pa.Table, theirs: pa.Table, name: str) -> NDArray[np.intp] | None:
+    """Where each of the values of my column is in theirs; None where they are not the names of the same rows."""
+    values, others = _values(mine, theirs, name)
+    places = {value: place for place, value in enumerate(others)}
+    if len(places) < len(others) or places.keys() != set(values):
+        return None
+    return np.array([places[value] for value in values])
 
 
-def _places(metadata: pa.Table, name: str) -> dict[str, int]:
-    return {text: place for place, text in enumerate(_texts(metadata, name))}
+def _values(mine: pa.Table, theirs: pa.Table, name: str) -> tuple[list[Any], list[Any]]:
+    """A column of both as values of one type, that of mine, or as text where theirs does not have it."""
+    column, other = mine.column(name), theirs.column(name)
+    for kind in (column.type, other.type):
+        try:
+            return column.cast(kind).to_pylist(), other.cast(kind).to_pylist()
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            continue
+    return list(map(str, column.to_pylist())), list(map(str, other.to_pylist()))

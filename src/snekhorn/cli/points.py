@@ -26,7 +26,7 @@ class Source:
     label: str | None = None
     id: str | None = None
     rep: str | None = None
-    of_model: bool = False  # the columns are
+    of_model: bool = False  # whether the columns are those of a model
 
     def read(self) -> Table:
         from ..io import read_table
@@ -82,8 +82,8 @@ def note_names(run: Session, table: Table) -> None:
     n_classes = len(column.unique())
     if n_classes > len(column) // 2:
         run.note(
-            f"column {table.label!r} has {n_classes:,} different values in {len(column):,} rows: if it names them, say "
-            f"--id {table.label}; if it is a number to colour by, --color {table.label}"
+            f"column {table.label!r} has {n_classes:,} different values in {len(column):,} rows, and tells no groups: "
+            f"if it names the rows, say --id {table.label}"
         )
 
 

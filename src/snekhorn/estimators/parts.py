@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .base import NeighborEmbedding
 
 DENSE_LIMIT = 3000  # points; up to this many n_neighbors="auto" keeps all pairs
-GRAPH_TOL = 1e-6  # of the rows of a graph's affinity: its layout, in float32, tells no more
+GRAPH_TOL = 1e-6  # of the rows of P where neighbours are searched: large layouts, in float32, tell no more
 EARLY_ITER = 250  # or a third of max_iter, where that is less
 EARLY_RATE, EARLY_MOMENTUM = 0.25, 0.8
 

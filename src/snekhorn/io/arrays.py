@@ -81,7 +81,7 @@ def _table(path: Path, X: Any, columns: dict[str, NDArray[Any]], wanted: Wanted)
             raise InputError(f"{path} has no column {name!r}; {did_you_mean(name, columns)}")
     names = [f"column_{i + 1}" for i in range(X.shape[1])]
     if wanted.columns is not None:
-        chosen = [_position(path, name, names) for name in wanted.columns]
+        chosen = [_position(path, name, names, wanted) for name in wanted.columns]
         X, names = X[:, chosen], [names[i] for i in chosen]
     check_finite(path, X, names, wanted.remedy)
     texts = {name: values.astype(str) if values.dtype.kind == "S" else values for name, values in columns.items()}
@@ -89,9 +89,10 @@ def _table(path: Path, X: Any, columns: dict[str, NDArray[Any]], wanted: Wanted)
     return Table(X, names, metadata if columns else no_metadata(X.shape[0]), wanted.id, wanted.label)
 
 
-def _position(path: Path, name: str, names: list[str]) -> int:
+def _position(path: Path, name: str, names: list[str], wanted: Wanted) -> int:
     if name not in names:
-        raise InputError(f"{path} has no column {name!r}; its columns are column_1 to column_{len(names)}.")
+        model = ", which the model was made with" if wanted.of_model else ""
+        raise InputError(f"{path} has no column {name!r}{model}; its columns are column_1 to column_{len(names)}.")
     return names.index(name)
 
 

@@ -59,7 +59,8 @@ def _read(path: Path, wanted: Wanted) -> Table:
     if separator == ";" and not any(is_number(kind) for kind in guess.types) and DECIMAL_COMMA.search(below):
         raise InputError(f"{path} has decimal commas; write them as points, or the file as Parquet.")
     if wanted.of_model:  # whose columns are numbers: one that does not look so has a cell to be named
-        guess = pa.schema([(f.name, pa.float64() if f.name in (wanted.columns or ()) else f.type) for f in guess])
+        columns = set(wanted.columns or ())
+        guess = pa.schema([(f.name, pa.float64() if f.name in columns else f.type) for f in guess])
     plan = plan_columns(path, guess, wanted)
     if not header:
         plan.notes.append("the first line is made of numbers: no header, columns are called column_1, column_2, ...")

@@ -53,9 +53,9 @@ class Table:
 
     def keep(self, name: str) -> None:
         """Have a column of X among the metadata."""
-        column = self.X[:, [self.columns.index(name)]]
-        values = column.toarray() if sparse.issparse(column) else np.asarray(column)
-        self.metadata = self.metadata.append_column(name, pa.array(values.ravel()))
+        X, place = self.X, self.columns.index(name)
+        values = X.tocsc()[:, [place]].toarray() if sparse.issparse(X) else np.asarray(X[:, place])
+        self.metadata = self.metadata.append_column(name, pa.array(values.ravel().astype(float)))
 
     def values(self, name: str) -> NDArray[Any]:
         """A column of the metadata as an array."""

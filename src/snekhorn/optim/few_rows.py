@@ -13,8 +13,8 @@ from .newton import Array, Point, Problem
 class FewRows:
     """A problem whose first rows alone move: to the solver, the others are solved and have no part in any product."""
 
-    def __init__(self, whole: Problem, n_moving: int) -> None:
-        self.whole, self.n_moving = whole, n_moving
+    def __init__(self, whole: Problem, n_moving: int, share: float) -> None:
+        self.whole, self.n_moving, self.share = whole, n_moving, share
         self.lower, self.upper = whole.lower, whole.upper
 
     def evaluate(self, x: Array) -> Point:

@@ -57,16 +57,20 @@ class Point:
     def gap(self) -> float:
         return max(self.marginal_gap, self.entropy_gap)
 
+    @property
+    def row_gaps(self) -> Array:
+        """What every row misses; NaN where it is not known."""
+        return np.maximum(np.abs(self.gradient[0]), np.where(self.held, 0.0, np.abs(self.gradient[1])))
+
     def unsolved(self, tol: float) -> NDArray[np.intp]:
         """Rows that keep the gap at tol or above."""
-        off = ~(np.abs(self.gradient) < tol)  # NaN is off, too
-        off[1] &= ~self.held
-        return np.flatnonzero(off.any(axis=0))
+        return np.flatnonzero(~(self.row_gaps < tol))  # NaN is off, too
 
 
 class Problem(Protocol):
     lower: Array | float
     upper: Array | float
+    share: float  # of a pass over all pairs that one over those of this problem takes
 
     def evaluate(self, x: Array) -> Point: ...
     def product(self, x: Array, v: Array) -> Array: ...
@@ -116,10 +120,10 @@ def maximize(
             continue
         trial, step, used = attempt(problem, point, step)
         passes += used
-        if used > 1:  # it is another step
-            predicted = _promise(point, step)
         noise = ROUNDING * point.magnitude
         increase = float(np.sum(trial.row_values - point.row_values))
+        if used > 1:  # it is another step, which need not go up
+            predicted = max(_promise(point, step), 2.0 * noise)
         if predicted > noise:
             ratio = increase / predicted if np.isfinite(trial.gap) else -np.inf
             accepted = ratio > SUFFICIENT_INCREASE
@@ -188,10 +192,10 @@ def attempt(problem: Problem, point: Point, step: Array) -> tuple[Point, Array, 
 
     One row in a thousand in trouble would else have all others damped, for many iterations.
     """
-    before = np.maximum(np.abs(point.gradient).max(axis=0), LARGE_GAP)
+    before = np.maximum(point.row_gaps, LARGE_GAP)
     trial = problem.evaluate(_limit(problem, point, step))
     for used in range(1, MAX_RETREATS + 1):
-        too_far = ~(np.abs(trial.gradient).max(axis=0) < TOO_FAR * before)  # NaN is, too
+        too_far = ~(trial.row_gaps < TOO_FAR * before)  # NaN is, too
         if not 0.0 < too_far.mean() < FEW_ROWS:
             return trial, step, used
         step = np.where(too_far, RETREAT, 1.0) * step
@@ -206,12 +210,13 @@ def _settle_stragglers(problem: Problem, point: Point) -> tuple[Point, int]:
     if some is None:
         return point, 0
     few, x = some
-    found = maximize(few, few.evaluate(x), tol=SETTLED, max_iter=MAX_SETTLING).point
+    found = maximize(few, few.evaluate(x), tol=SETTLED, max_iter=MAX_SETTLING)
+    passes = 1 + int(np.ceil(few.share * (1 + found.n_passes)))
     x = point.x.copy()
-    x[:, rows] = found.x[:, : rows.size]
+    x[:, rows] = found.point.x[:, : rows.size]
     settled = problem.evaluate(x)
     better = np.isfinite(settled.gap) and np.sum(settled.row_values - point.row_values) > 0.0
-    return (settled if better else point), 1
+    return (settled if better else point), passes
 
 
 def _blocks(point: Point) -> tuple[Array, Array, Array, Array]:

@@ -165,3 +165,10 @@ def test_ids_that_are_numbers_are_found_in_a_csv(folder, as_json):
     columns = ("--id", "number", "--label", "digit")
     as_json("embed", "numbered.csv", *columns, "--out", "xy.csv", "--max-iter", 20, "--no-scores")
     assert as_json("evaluate", "numbered.csv", "xy.csv", *columns)["n_points"] == table.num_rows
+
+
+def test_evaluate_refuses_a_layout_of_other_rows(folder, snekhorn, layout):
+    lines = (folder / "layout.csv").read_text().replace(",d7,", ",e7,")
+    (folder / "other.csv").write_text(lines)
+    error = snekhorn("evaluate", "digits.csv", "other.csv", "--id", "name", "--quiet", code=2).stderr
+    assert "column 'name' does not name the same rows in digits.csv and other.csv" in error

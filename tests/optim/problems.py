@@ -17,7 +17,6 @@ class Quadratic:
     b: np.ndarray
     lower: float = 0.9
     upper: float = 10.0
-    share: float = 1.0
 
     @classmethod
     def random(cls, n=8, seed=0):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..costs import DenseCost, GraphCost
 from ..kernels.symmetric import MASS, MASS_LOG, MASS_SCALE, W_L, W_LL, W
 from ..optim.few_rows import FewRows
-from ..optim.newton import Array, Point, Problem
+from ..optim.newton import Array, Point
 
 SMALLEST_MASS = 1e-300
 
@@ -32,7 +32,6 @@ class SymmetricDual:
     self_loops: bool
     lower: Array | float
     upper: Array | float
-    share: float = 1.0
 
     @np.errstate(over="ignore", invalid="ignore")  # a trial step may overflow: its gap says so
     def evaluate(self, x: Array) -> Point:
@@ -59,7 +58,7 @@ class SymmetricDual:
     def product(self, x: Array, v: Array) -> Array:
         return self.cost.product(*x, *v, self_loops=self.self_loops)
 
-    def among(self, rows: NDArray[np.intp], x: Array) -> tuple[Problem, Array] | None:
+    def among(self, rows: NDArray[np.intp], x: Array) -> tuple[FewRows, Array] | None:
         """The problem in which these rows alone move, on their edges; all others of a full matrix are neighbours."""
         if isinstance(self.cost, DenseCost):
             return None

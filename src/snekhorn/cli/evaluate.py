@@ -82,38 +82,36 @@ def _order(
     n, m = table.X.shape[0], len(found.only)
     if n != m:
         raise InputError(f"{input} has {n:,} rows and {embedding} {m:,}; a layout has one for every row of its data.")
-    if table.id is not None and table.id in found.metadata.column_names:
-        order = _matched(table.metadata, found.metadata, table.id)
-        if order is None:
-            ids, others = _values(table.metadata, found.metadata, table.id)
-            absent = next((id for id in ids if id not in set(others)), ids[0])
-            raise InputError(f"id {absent!r} of {input} is not in {embedding}; choose the layout of these points.")
-        return order
-    if named:
+    if named and table.id not in found.metadata.column_names:
         run.note(f"{embedding} has no column {table.id!r}; rows are taken in their order")
         return np.arange(n)
     common = [name for name in table.metadata.column_names if name in found.metadata.column_names]
-    orders = {name: _matched(table.metadata, found.metadata, name) for name in common}
-    naming = {name: order for name, order in orders.items() if order is not None}
-    if any((order == np.arange(n)).all() for order in naming.values()):
-        return np.arange(n)
-    for name, order in naming.items():
-        run.note(f"the files have different orders; rows are matched by column {name!r}")
-        return order
+    if table.id in common:
+        common = [table.id]
     both = {name: _values(table.metadata, found.metadata, name) for name in common}
-    differing = [name for name, (values, others) in both.items() if values != others]
-    if differing:
-        run.note(f"rows are taken in their order, though column {differing[0]!r} differs; name the rows with --id")
-    return np.arange(n)
+    orders = {name: order for name in common if (order := _places(*both[name])) is not None}
+    if table.id in common and not orders:
+        raise InputError(
+            f"column {table.id!r} does not name the same rows in {input} and {embedding}; choose the layout of these."
+        )
+    moved = {name: order for name, order in orders.items() if (order != np.arange(n)).any()}
+    if len(moved) < len(orders) or not moved:  # one of them says that the rows are in order, or none says anything
+        differing = [name for name, (mine, theirs) in both.items() if mine != theirs]
+        if differing and not orders:
+            run.note(f"rows are taken in their order, though column {differing[0]!r} differs; name the rows with --id")
+        return np.arange(n)
+    name, order = next(iter(moved.items()))
+    if table.id is None:
+        run.note(f"the files have different orders; rows are matched by column {name!r}")
+    return order
 
 
-def _matched(mine: pa.Table, theirs: pa.Table, name: str) -> NDArray[np.intp] | None:
-    """Where each of the values of my column is in theirs; None where they are not the names of the same rows."""
-    values, others = _values(mine, theirs, name)
-    places = {value: place for place, value in enumerate(others)}
-    if len(places) < len(others) or places.keys() != set(values):
+def _places(mine: list[Any], theirs: list[Any]) -> NDArray[np.intp] | None:
+    """Where each of my values is among theirs; None where they do not name the same rows."""
+    places = {value: place for place, value in enumerate(theirs)}
+    if len(places) < len(theirs) or places.keys() != set(mine):
         return None
-    return np.array([places[value] for value in values])
+    return np.array([places[value] for value in mine])
 
 
 def _values(mine: pa.Table, theirs: pa.Table, name: str) -> tuple[list[Any], list[Any]]:

@@ -11,7 +11,10 @@ from .newton import Array, Point, Problem
 
 
 class FewRows:
-    """A problem whose first rows alone move: to the solver, the others are solved and have no part in any product."""
+    """A problem whose first rows alone move: to the solver, the others are solved and have no part in any product.
+
+    `share` is what a pass over its pairs takes of one over all.
+    """
 
     def __init__(self, whole: Problem, n_moving: int, share: float) -> None:
         self.whole, self.n_moving, self.share = whole, n_moving, share

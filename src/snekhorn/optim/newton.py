@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .report import Reason
+
+if TYPE_CHECKING:
+    from .few_rows import FewRows
 
 Array: TypeAlias = NDArray[Any]  # of float64
 
@@ -70,13 +73,12 @@ class Point:
 class Problem(Protocol):
     lower: Array | float
     upper: Array | float
-    share: float  # of a pass over all pairs that one over those of this problem takes
 
     def evaluate(self, x: Array) -> Point: ...
     def product(self, x: Array, v: Array) -> Array: ...
     def project(self, x: Array) -> Array: ...
 
-    def among(self, rows: NDArray[np.intp], x: Array) -> tuple[Problem, Array] | None:
+    def among(self, rows: NDArray[np.intp], x: Array) -> tuple[FewRows, Array] | None:
         """The problem in which these rows alone move, as its first ones, and its x; None where it saves nothing."""
         ...
 
@@ -122,7 +124,7 @@ def maximize(
         passes += used
         noise = ROUNDING * point.magnitude
         increase = float(np.sum(trial.row_values - point.row_values))
-        if used > 1:  # it is another step, which need not go up
+        if used > 1:  # it is another step, of which the value decides: it need not go up
             predicted = max(_promise(point, step), 2.0 * noise)
         if predicted > noise:
             ratio = increase / predicted if np.isfinite(trial.gap) else -np.inf

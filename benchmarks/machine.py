@@ -9,6 +9,8 @@ from pathlib import Path
 import snekhorn
 from snekhorn.kernels.threads import count_threads
 
+from .measure import ROOT
+
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "torch", "torchdr", "openTSNE", "umap-learn")
 
 
@@ -63,9 +65,14 @@ def _version(package):
 
 
 def _commit():
-    command = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
+    """The last commit, and whether the code differs from it; the pages that benchmarks write do not count."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent, check=True)
+        commit = _git("rev-parse", "--short", "HEAD")
+        return f"{commit}-dirty" if _git("status", "--porcelain", "--", "src", "benchmarks") else commit
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
+
+
+def _git(*arguments):
+    done = subprocess.run(["git", *arguments], capture_output=True, text=True, cwd=ROOT, check=True)
     return done.stdout.strip()

@@ -1,4 +1,4 @@
-"""What the choices of the method do to its layouts: self-loops, exaggeration, descent.
+"""What the choices of the method do to its layouts: self-loops, exaggeration, descent, perplexity against n.
 
 Every variant differs from the defaults in one respect. Scores are the best over a few perplexities.
 """
@@ -19,9 +19,11 @@ from .measure import N_THREADS, markdown, say
 from .quality import SCORES, UNIT_ROWS
 
 PERPLEXITIES = (10, 30, 100)
-N_MNIST = 5_000
+N_MNIST = 3_000
 LEFT_OUT = ("CIFAR",)  # of the same kind as MNIST
 QUICK_DATA = ("scGEM", "blue cell (khan)")
+DESCENTS = ("defaults", "momentum 0.9", "momentum 0.8, rate 0.25 (t-SNE's)")  # on all of MNIST
+SIZES, SIZE_PERPLEXITIES = (1_000, 3_000, 10_000, 30_000), (10, 30, 100, 300)
 
 # Parameters of TSNEkhorn, and attributes of its schedule.
 VARIANTS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
@@ -32,11 +34,13 @@ VARIANTS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "exaggeration 1.2": ({"exaggeration": 1.2}, {}),
     "exaggeration 1.5": ({"exaggeration": 1.5}, {}),
     "momentum 0.8, rate 0.25 (t-SNE's)": ({}, {"momentum": 0.8, "rate": 0.25}),
-    "momentum 0.95": ({}, {"momentum": 0.95}),
+    "momentum 0.9": ({}, {"momentum": 0.9}),
+    "momentum 0.9, rate 2": ({}, {"momentum": 0.9, "rate": 2.0}),
     "500 iterations at most": ({"max_iter": 500}, {}),
     "10,000 iterations at most, tol 1e-6": ({"max_iter": 10_000, "tol": 1e-6}, {}),
     "Adam from a random start (the paper's)": ({"optimizer": "adam", "self_loops": True, "tol": 1e-5}, {}),
 }
+SAME_LOSS = ("momentum", "500", "10,000")  # how those begin that minimise what the defaults do
 
 
 def run(quick: bool = False) -> dict:  # noqa: FBT001, FBT002
@@ -50,7 +54,23 @@ def run(quick: bool = False) -> dict:  # noqa: FBT001, FBT002
                     case = {"data": name, "variant": variant, "perplexity": perplexity}
                     rows.append({**case, **solve(X, y, variant, perplexity)})
         say(f"study: {name}")
-    return {"rows": rows}
+    return {"rows": rows, "descents": by_descent(quick), "sizes": by_size(quick)}
+
+
+def by_descent(quick: bool) -> list[dict]:  # noqa: FBT001
+    """Descents on very many points, whose way is longer."""
+    X, y = load_labelled("MNIST", 1_000 if quick else None, dtype=np.float32)
+    return [{"n": len(X), "variant": variant, **solve(X, y, variant, 30)} for variant in DESCENTS]
+
+
+def by_size(quick: bool) -> list[dict]:  # noqa: FBT001
+    """The defaults on more and more of MNIST, at several perplexities."""
+    rows = []
+    for n in SIZES[:1] if quick else SIZES:
+        X, y = load_labelled("MNIST", n)
+        rows += [{"n": n, "perplexity": xi, **solve(X, y, "defaults", xi)} for xi in SIZE_PERPLEXITIES]
+        say(f"study: {n:,} points of MNIST")
+    return rows
 
 
 def solve(X: np.ndarray, y: np.ndarray, variant: str, perplexity: int) -> dict:
@@ -78,17 +98,44 @@ def table(results: dict) -> str:
             variant,
             *(f"{np.mean([_best(rows, name, variant, score) for name in names]):.3f}" for score in SCORES),
             f"{np.median([row['iterations'] for row in rows if row['variant'] == variant]):.0f}",
+            f"{_loss_change(rows, variant):+.2%}" if variant.startswith(SAME_LOSS) else "",
         ]
         for variant in VARIANTS
     ]
     caption = f"Mean over {len(names)} data sets of the best over perplexities {', '.join(map(str, PERPLEXITIES))}"
-    text = markdown(caption, ["", *SCORES.values(), "iterations, median"], means)
+    text = markdown(caption, ["", *SCORES.values(), "iterations, median", "loss, mean change"], means)
     for score in ("silhouette", "neighbor_recall"):
         lines = [[variant, *(_of(rows, name, variant, score) for name in names)] for variant in VARIANTS]
         text += "\n\n" + markdown(f"{SCORES[score].capitalize()}, set by set", ["", *names], lines)
         lines = [[str(xi), *(_of(rows, name, "defaults", score, (xi,)) for name in names)] for xi in PERPLEXITIES]
         text += "\n\n" + markdown(f"{SCORES[score].capitalize()} of the defaults, by perplexity", ["", *names], lines)
-    return text
+    return "\n\n".join([text, _descents_table(results["descents"]), _sizes_table(results["sizes"])])
+
+
+def _descents_table(rows: list[dict]) -> str:
+    lines = [
+        [row["variant"], *(f"{row[score]:.3f}" for score in SCORES), f"{row['loss']:.3f}", str(row["iterations"])]
+        for row in rows
+    ]
+    head = ["", *SCORES.values(), "loss", "iterations"]
+    return markdown(f"Descents on {rows[0]['n']:,} points of MNIST, perplexity 30", head, lines)
+
+
+def _sizes_table(rows: list[dict]) -> str:
+    found = {(row["n"], row["perplexity"]): row for row in rows}
+    head = ["points", *(f"{xi}: {', '.join(SCORES.values())}" for xi in SIZE_PERPLEXITIES)]
+    lines = [
+        [f"{n:,}", *(" ".join(f"{found[n, xi][score]:.3f}" for score in SCORES) for xi in SIZE_PERPLEXITIES)]
+        for n in dict.fromkeys(n for n, _ in found)
+    ]
+    return markdown("The defaults on the first points of MNIST, by perplexity", head, lines)
+
+
+def _loss_change(rows: list[dict], variant: str) -> float:
+    """Mean of the relative changes against the defaults, over data sets and perplexities."""
+    losses = {(row["data"], row["perplexity"]): row["loss"] for row in rows if row["variant"] == "defaults"}
+    found = [row for row in rows if row["variant"] == variant]
+    return float(np.mean([row["loss"] / losses[row["data"], row["perplexity"]] - 1.0 for row in found]))
 
 
 def _of(rows: list[dict], name: str, variant: str, score: str, perplexities: tuple[int, ...] = PERPLEXITIES) -> str:

@@ -23,6 +23,7 @@ import matplotlib.pyplot as plt
 IMAGES = Path(__file__).parent / "images"
 LAYOUT_PERPLEXITIES = (5, 10, 20, 30, 50, 100)
 PERPLEXITIES = (3, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300)
+COLOURS = ("#0072B2", "#009E73", "#E69F00", "#D55E00")
 METHODS = {
     "symmetric entropic": (SymmetricEntropicAffinity(), "#0072B2"),
     "symmetric entropic, no self-loops": (SymmetricEntropicAffinity(self_loops=False), "#009E73"),
@@ -132,7 +133,7 @@ def perplexity() -> None:
 
 def choices() -> None:
     """What variants of t-SNEkhorn change, from what `python -m benchmarks study` measured."""
-    rows = json.loads((IMAGES.parent / "benchmarks" / "study.json").read_text())["results"]["rows"]
+    rows = _study()["rows"]
     names = list(dict.fromkeys(row["data"] for row in rows))
     variants = [variant for variant in dict.fromkeys(row["variant"] for row in rows) if variant != "defaults"]
     figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.2), sharey=True, layout="constrained")
@@ -154,6 +155,36 @@ def choices() -> None:
     plt.close(figure)
 
 
+def sizes() -> None:
+    """What the number of points does to the scores of a perplexity, from the same measurement."""
+    rows = _study()["sizes"]
+    figure, axes = plt.subplots(1, 4, figsize=(10.5, 3.0), layout="constrained")
+    titles = {
+        "silhouette": "silhouette",
+        "trustworthiness": "trustworthiness",
+        "neighbor_recall": "neighbour recall",
+        "knn_accuracy": "kNN accuracy",
+    }
+    for ax, (score, title) in zip(axes, titles.items(), strict=True):
+        for xi, colour in zip(dict.fromkeys(row["perplexity"] for row in rows), COLOURS, strict=True):
+            found = [row for row in rows if row["perplexity"] == xi]
+            n = [row["n"] for row in found]
+            ax.plot(n, [row[score] for row in found], marker="o", markersize=3, color=colour, label=f"perplexity {xi}")
+        ax.set_title(title, fontsize=10, loc="left")
+        ax.set_xscale("log")
+        ax.set_xticks(n, labels=[f"{size:,}" for size in n], fontsize=8)
+        ax.set_xticks([], minor=True)
+        ax.spines[["top", "right"]].set_visible(False)
+    figure.supxlabel("points", fontsize=9)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+    figure.savefig(IMAGES / "sizes.png", dpi=150)
+    plt.close(figure)
+
+
+def _study():
+    return json.loads((IMAGES.parent / "benchmarks" / "study.json").read_text())["results"]
+
+
 def _best(rows, name, variant, score):
     return max(row[score] for row in rows if row["data"] == name and row["variant"] == variant)
 
@@ -168,7 +199,7 @@ def _scores(P, y):
 
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
-    pictures = (start, rows, loss, methods, exaggerations, layouts, perplexity, choices)
+    pictures = (start, rows, loss, methods, exaggerations, layouts, perplexity, choices, sizes)
     for draw in pictures:
         if draw.__name__ in (sys.argv[1:] or [each.__name__ for each in pictures]):
             draw()

@@ -46,6 +46,8 @@ class Schedule:
         The descent ends where the loss falls by less than this share of itself an iteration.
     check_every : int
         Iterations between looks at the loss.
+    patience : int
+        Looks in a row that must find it so: a loss that swings about its course may pass one unchanged.
     careful : bool
         Go back to the best layout, and halve the step, where the loss has risen.
     """
@@ -54,6 +56,7 @@ class Schedule:
     main: Phase
     tol: float
     check_every: int = CHECK_EVERY
+    patience: int = 2
     careful: bool = True
 
 
@@ -93,6 +96,7 @@ class _Run:
         self.order = np.arange(len(Z))
         self.damping = 1.0  # of the step, halved where the loss rises
         self.best: tuple[float, Array] | None = None  # of the main phase: loss, with exaggeration, and layout
+        self.n_still = 0  # looks in a row at which the loss had not fallen
         self.report = EmbeddingReport()
 
     def go(self, bar: Any) -> Stop:
@@ -149,11 +153,13 @@ class _Run:
         fall = self.best[0] - loss
         if fall < -allowed and self.schedule.careful:
             self.damping /= 2
+            self.n_still = 0
             self.descent.forget()
             self.Z = self.best[1].copy()
             return False
         self.best = (loss, self.Z.copy())
-        return abs(fall) < allowed
+        self.n_still = self.n_still + 1 if abs(fall) < allowed else 0
+        return self.n_still >= self.schedule.patience
 
     def permute(self, order: Any) -> None:
         with _interrupts_held_back():  # half of the state in another order would be a layout of other points

@@ -25,7 +25,7 @@ class Latent:
 
     @property
     def momentum(self) -> float:
-        return 0.9 if self.kernel is Kernel.STUDENT else 0.8
+        return 0.95 if self.kernel is Kernel.STUDENT else 0.8
 
     @property
     def doubly_stochastic(self) -> bool:

@@ -81,8 +81,8 @@ def make_schedule(model: NeighborEmbedding) -> Schedule:
     """Its two phases; rates are divided by the exaggeration, which multiplies the gradient."""
     rate = 1.0 if model.learning_rate == "auto" else float(model.learning_rate)
     if model.optimizer == "adam":
-        none = Phase(0, 1.0, rate)
-        return Schedule(none, Phase(model.max_iter, model.exaggeration, rate), model.tol, check_every=1, careful=False)
+        none, main = Phase(0, 1.0, rate), Phase(model.max_iter, model.exaggeration, rate)
+        return Schedule(none, main, model.tol, check_every=1, patience=1, careful=False)  # as the paper stops
     early, latent = min(EARLY_ITER, model.max_iter // 3), model._latent
     return Schedule(
         Phase(early, model.early_exaggeration, rate * EARLY_RATE / model.early_exaggeration, EARLY_MOMENTUM),

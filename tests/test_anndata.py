@@ -3,6 +3,7 @@
 import matplotlib
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
@@ -72,6 +73,20 @@ def test_unknown_names_are_errors(adata):
         tsnekhorn(adata, use_rep="X_pc")
     with pytest.raises(ValueError, match="obsp='distances' is not in obsp; there are none"):
         tsnekhorn(adata, obsp="distances")
+
+
+def test_weights_are_no_distances(adata):
+    n = adata.n_obs
+    adata.obsp["connectivities"] = adata.obsp["weights"] = sparse.random(n, n, 0.1, format="csr", random_state=0)
+    adata.uns["neighbors"] = {"connectivities_key": "weights", "distances_key": "distances"}
+    for name in ("connectivities", "weights"):
+        with pytest.raises(ValueError, match=f"obsp='{name}' holds weights"):
+            tsnekhorn(adata, obsp=name)
+
+
+def test_arrays_are_for_the_estimators(adata):
+    with pytest.raises(TypeError, match="must be an AnnData object, got ndarray"):
+        tsnekhorn(adata.obsm["X_pca"])
 
 
 def test_files_of_cells(adata, tmp_path):

@@ -70,6 +70,8 @@ def tsnekhorn(
     (60, 2)
     """
     check_choice(copy, "copy", (True, False))
+    if not hasattr(adata, "obsm"):
+        raise TypeError(f"adata must be an AnnData object, got {type(adata).__name__}; TSNEkhorn takes arrays.")
     adata = adata.copy() if copy else adata
     estimator = clone(TSNEkhorn() if model is None else model)
     estimator.set_params(n_components=n_components, n_jobs=n_jobs, random_state=random_state)
@@ -108,12 +110,11 @@ def _squared_distances(adata: AnnData, obsp: str) -> sparse.csr_matrix:
     """The graph of distances, squared where they are Euclidean: the cost of the method."""
     if obsp not in adata.obsp:
         raise ValueError(f"obsp={obsp!r} is not in obsp; {did_you_mean(obsp, adata.obsp)}")
+    described = [found for found in adata.uns.values() if isinstance(found, dict)]
+    if obsp == "connectivities" or any(found.get("connectivities_key") == obsp for found in described):
+        raise ValueError(f"obsp={obsp!r} holds weights, which are large where cells are near; pass the distances.")
     graph = sparse.csr_matrix(adata.obsp[obsp])
-    metrics = [
-        found.get("params", {}).get("metric")
-        for found in adata.uns.values()
-        if isinstance(found, dict) and found.get("distances_key") == obsp
-    ]
+    metrics = [found.get("params", {}).get("metric") for found in described if found.get("distances_key") == obsp]
     if metrics and metrics[0] not in ("euclidean", None):
         return graph
     return graph.power(2)
@@ -121,7 +122,7 @@ def _squared_distances(adata: AnnData, obsp: str) -> sparse.csr_matrix:
 
 def _description(estimator: NeighborEmbedding, use_rep: str | None, obsp: str | None) -> dict[str, Any]:
     """What was done, in types that a file can hold."""
-    params = {"method": type(estimator).__name__, "perplexity": float(estimator.perplexity)}
+    params = {"method": type(estimator).__name__, "perplexity": float(estimator.perplexity_)}
     params |= {name: value for name, value in (("use_rep", use_rep), ("obsp", obsp)) if value is not None}
     report = estimator.report_
     return {

@@ -50,7 +50,7 @@ def sweep(model: NeighborEmbedding, X: Any, perplexities: Iterable[float]) -> It
         P = affinity.set_params(perplexity=one.perplexity).fit_transform(pairs)
         start = pca_layout(X, one.n_components) if isinstance(one.init, str) and one.init == "pca" else one.init
         one.set_params(affinity="precomputed", init=start).fit(P)
-        one.affinity_report_ = affinity.report_
+        one.affinity_report_, one.perplexity_ = affinity.report_, affinity.perplexity_
         yield one
 
 

@@ -161,7 +161,7 @@ def clamp_perplexity(perplexity: float, n_entries: int) -> float:
     else:
         warn(
             f"perplexity={perplexity:g} is too much here, where a row of P has {n_entries} entries; using {largest:g}, "
-            "the largest sensible value. Pass a smaller perplexity, 30 is usual, to choose it yourself."
+            "the largest sensible value. Pass a smaller perplexity to choose it yourself."
         )
     return largest
 
@@ -200,7 +200,9 @@ def check_jobs(n_jobs: Any) -> int | None:
     if n_jobs is None:
         return None
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise ValueError(f"n_jobs must be None, a positive number of threads or -1 for all cores; got {n_jobs!r}.")
+        raise ValueError(
+            f"n_jobs must be None or a number of threads, -1 for all cores, -2 for all but one; got {n_jobs!r}."
+        )
     return int(n_jobs)
 
 

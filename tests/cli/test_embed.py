@@ -94,7 +94,48 @@ def test_quiet_says_nothing(folder, snekhorn):
 def test_warnings_are_told_once_and_kept(folder, as_json):
     facts = as_json("embed", "digits.csv", *LABELS, "--out", "t.csv", *FAST, "--perplexity", 400)
     assert sum("perplexity=400 is too much" in text for text in facts["warnings"]) == 1
-    assert any("stopped at max_iter" in text for text in facts["warnings"])
+    assert any("stopped at --max-iter" in text for text in facts["warnings"])
+    assert facts["layouts"][0]["perplexity"] == 400
+    assert facts["layouts"][0]["perplexity_used"] == N - 2
+
+
+def test_the_perplexity_that_was_used_is_told(folder, snekhorn):
+    text = snekhorn("embed", "digits.csv", *LABELS, "--out", "t.csv", *FAST, "--perplexity", 400).stdout
+    assert f"perplexity {N - 2} (400 asked for)" in text
+
+
+def test_points_without_a_label_do_not_count_as_a_class(folder, as_json):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3)) + 20.0 * (np.arange(120) % 2)[:, None]
+    with open("half.csv", "w") as file:
+        print("a,b,c,kind", file=file)
+        for i, row in enumerate(X):
+            print(*row, ["", "", "u", "v"][i % 4], sep=",", file=file)
+    facts = as_json("embed", "half.csv", "--label", "kind", "--out", "half.parquet", "-p", 10)
+    scores = facts["layouts"][0]["scores"]
+    assert "60 points have no 'kind'; kNN accuracy and silhouette are of the others" in facts["warnings"]
+    assert scores["knn_accuracy"] == 1.0
+    assert scores["silhouette"] > 0.5
+    assert scores["n_sampled"] == 120
+    again = as_json("evaluate", "half.csv", "half.parquet", "--label", "kind")
+    assert again["scores"] == scores
+
+
+def test_a_label_that_nobody_has_gives_no_scores(folder, as_json):
+    with open("none.csv", "w") as file:
+        print("a,b,kind", file=file)
+        print(*(f"{i * i},{7 * i % 30}," for i in range(30)), sep="\n", file=file)
+    facts = as_json("embed", "none.csv", "--label", "kind", "--out", "t.csv", *FAST)
+    assert "knn_accuracy" not in facts["layouts"][0]["scores"]
+    assert "trustworthiness" in facts["layouts"][0]["scores"]
+
+
+def test_self_loops(folder, as_json):
+    losses = {
+        loops: as_json("embed", "digits.csv", *LABELS, "--out", f"t{len(loops)}.csv", *FAST, *loops)["layouts"][0]
+        for loops in ((), ("--self-loops",))
+    }
+    assert losses[()]["divergence"] > losses["--self-loops",]["divergence"]
 
 
 def test_new_points_go_into_a_saved_layout(folder, snekhorn, as_json):

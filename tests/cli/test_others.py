@@ -11,7 +11,7 @@ from scipy import io as scipy_io
 from scipy import sparse
 
 from snekhorn import __version__
-from snekhorn.affinities import SymmetricEntropicAffinity
+from snekhorn.affinities import SymmetricEntropicAffinity, row_perplexities
 from snekhorn.io import read_table
 from snekhorn.metrics import evaluate
 from snekhorn.reduction import fit_reduction
@@ -51,6 +51,17 @@ def test_affinities(folder, as_json, kind):
     facts = as_json("affinity", "digits.csv", "--label", "digit", "--kind", kind, "--out", "P.mtx")
     assert facts["kind"] == kind
     assert scipy_io.mmread("P.mtx").shape == (N, N)
+
+
+@pytest.mark.parametrize("kind", ["self-tuning", "symmetrized-entropic"])
+def test_row_perplexities_are_of_rows_that_sum_to_one(folder, as_json, snekhorn, kind):
+    arguments = ("affinity", "digits.csv", "--label", "digit", "--id", "name", "--kind", kind, "--out", "P.npz")
+    said = as_json(*arguments)["row_perplexities"]
+    P = sparse.load_npz("P.npz")
+    rows = row_perplexities(P.multiply(1.0 / P.sum(axis=1)).tocsr())
+    assert rows.max() <= N
+    np.testing.assert_allclose([said["min"], said["max"]], [rows.min(), rows.max()])
+    assert "(rows scaled to sum to 1)" in snekhorn(*arguments, "--force").stdout
 
 
 def test_evaluate_goes_by_ids(folder, as_json, layout):

@@ -1,5 +1,7 @@
 """What a fit leaves behind: the layout, the report, the divergence; and how it ends before its time."""
 
+import inspect
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -7,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.manifold import trustworthiness
 from sklearn.metrics import silhouette_score
 
-from snekhorn import TSNE, TSNEkhorn
+from snekhorn import TSNE, SNEkhorn, TSNEkhorn
 from snekhorn.affinities import EntropicAffinity
 from snekhorn.embedding.normalization import DoublyStochastic
 
@@ -237,6 +239,25 @@ def test_a_given_start_is_used_as_it_is(X):
     start = 3.0 * X[:, :2]
     Z = quick(TSNEkhorn, init=start, max_iter=1, learning_rate=1e-9).fit_transform(X)
     np.testing.assert_allclose(Z, start, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [TSNEkhorn, SNEkhorn])
+def test_says_where_a_layout_has_no_extent(kind):
+    with (
+        pytest.warns(UserWarning, match="perplexity=30 is too much"),
+        pytest.warns(UserWarning, match="shrunk to one place"),
+    ):
+        estimator = kind().fit(np.eye(3))
+    assert np.ptp(estimator.embedding_) < 1e-3
+    assert estimator.perplexity_ == 1.5
+
+
+@each_estimator
+def test_help_lists_the_parameters(kind):
+    doc = inspect.getdoc(kind)
+    assert all(f"\n{name} :" in doc for name in kind().get_params())
+    assert "\nkl_divergence_ : float" in doc
+    assert doc.startswith(inspect.cleandoc(kind.__doc__).splitlines()[0])
 
 
 def test_exaggeration_draws_clusters_together(points):

@@ -1,5 +1,7 @@
 """Whatever holds the points, the layout is the same, and what was handed in stays as it was."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -220,12 +222,14 @@ def test_nothing_handed_in_is_changed(X, kind):
 
 @each_estimator
 @each_method
+@pytest.mark.filterwarnings("ignore:.*shrunk to one place")
 @pytest.mark.parametrize("n", [2, 3, 5, 10])
 def test_few_points(X, kind, method, n):
     estimator = kind(max_iter=60, method=method)
     with pytest.warns(UserWarning, match="perplexity=30 is too much|single entry") as said:
         estimator.fit(X[:n])
-    assert len([warning for warning in said if "perplexity" in str(warning.message)]) == 1
+    told = "perplexity=30", "whatever the perplexity"
+    assert sum(any(words in str(warning.message) for words in told) for warning in said) == 1
     assert np.isfinite(estimator.embedding_).all()
     assert np.isfinite(estimator.transform(X[:4] + 0.1)).all()
 
@@ -247,7 +251,8 @@ ODD = {
 def test_odd_points(X, kind, method, odd):
     estimator = quick(kind, method=method)
     points = ODD[odd](X)
-    assert np.isfinite(estimator.fit_transform(points)).all()
+    with pytest.warns(UserWarning, match="shrunk to one place") if odd == "all equal" else nullcontext():
+        assert np.isfinite(estimator.fit_transform(points)).all()
     assert np.isfinite(estimator.kl_divergence_)
     assert np.isfinite(estimator.transform(1.01 * points)).all()
 

@@ -68,6 +68,11 @@ def test_a_legend_is_not_cut_off():
     assert int.from_bytes(_bytes(figure, dpi=100)[16:20], "big") > 350
 
 
+def test_axes_stand_for_their_figure():
+    ax = scatter(*blobs(50))
+    assert _bytes(ax) == _bytes(ax.figure)
+
+
 def test_sheets_are_figures_too():
     assert _bytes(sheet({"a": blobs(50)[0]}, blobs(50)[1])).startswith(FORMATS["png"])
 

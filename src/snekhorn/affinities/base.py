@@ -51,6 +51,9 @@ class Affinity(BaseEstimator, ABC):
         The affinity: dense if n_neighbors is None (and no graph was given), sparse otherwise.
     report_ : SolveReport
         Convergence, iterations, gaps, and why the solver stopped.
+    perplexity_ : float
+        The perplexity that rows were given: less than `perplexity` where they cannot have that one. Affinities without
+        a perplexity have none.
     n_features_in_ : int
         Number of columns of X.
     """
@@ -79,6 +82,7 @@ class Affinity(BaseEstimator, ABC):
         n_threads = count_threads(check_jobs(self.n_jobs))
         check_choice(self.self_loops, "self_loops", (True, False))
         self._check_parameters()
+        self.__dict__.pop("perplexity_", None)  # of an earlier fit
         cost = build_cost(
             X,
             metric=self.metric,
@@ -132,7 +136,8 @@ class Affinity(BaseEstimator, ABC):
         return int(cost.degrees.max()) + bool(self.self_loops)
 
     def _checked_perplexity(self, perplexity: Any, cost: DenseCost | GraphCost) -> float:
-        return clamp_perplexity(check_perplexity(perplexity), self._row_entries(cost))
+        self.perplexity_ = clamp_perplexity(check_perplexity(perplexity), self._row_entries(cost))
+        return self.perplexity_
 
 
 def closed_form_report(**extra: Any) -> SolveReport:
@@ -167,5 +172,5 @@ def row_entropies(P: Matrix) -> NDArray[np.floating[Any]]:
 
 
 def row_perplexities(P: Matrix) -> NDArray[np.floating[Any]]:
-    """exp(H - 1) of every row: its effective number of neighbours."""
+    """exp(H - 1) of every row, as in the paper; where the row sums to one, its effective number of neighbours."""
     return np.exp(row_entropies(P) - 1.0)

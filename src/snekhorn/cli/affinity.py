@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import typer
 
 from ..io.read import check_input
@@ -14,6 +15,8 @@ from .options import perplexities, split
 from .outputs import check_files, write_each
 from .points import Source, read_points
 from .session import session
+
+SUMS_TO_ONE = 1e-3  # a row within this of it counts as doing so
 
 Kind = Literal["symmetric-entropic", "entropic", "symmetrized-entropic", "doubly-stochastic", "gaussian", "self-tuning"]
 
@@ -26,7 +29,7 @@ def affinity(  # noqa: PLR0913
     neighbors: Annotated[
         int, typer.Option("--neighbors", help="Neighbours it is restricted to; 0 for three times the perplexity.")
     ] = 0,
-    self_loops: Annotated[bool, typer.Option(help="Whether the diagonal is part of it.")] = True,
+    self_loops: Annotated[bool, typer.Option(help="Let a point be its own neighbour, too; embed does not.")] = True,
     out: Annotated[Path, typer.Option("--out", "-o", help="Sparse matrix: .npz (SciPy) or .mtx.")],
     columns: options.Columns = None,
     label: options.Label = None,
@@ -50,8 +53,6 @@ def affinity(  # noqa: PLR0913
         from scipy import io as scipy_io
         from scipy import sparse
 
-        from ..affinities import row_perplexities
-
         perplexities([str(perplexity)])
         check_files([(out, (".npz", ".mtx"))], [input], force=force)
         source = Source(input, split(columns), label, id, rep)
@@ -62,7 +63,7 @@ def affinity(  # noqa: PLR0913
             P = model.set_params(verbose=run.shows_progress).fit_transform(points.X)
         write = sparse.save_npz if out.suffix.lower() == ".npz" else scipy_io.mmwrite
         write_each(run, {out: lambda file: write(str(file), P)})
-        rows = row_perplexities(P)
+        rows, scaled = _row_perplexities(P)
         report = {**asdict(model.report_), "n_floor_rows": model.report_.n_floor_rows}
         facts = {
             "input": str(input),
@@ -76,8 +77,18 @@ def affinity(  # noqa: PLR0913
         run.result(
             facts,
             f"{P.shape[0]:,} points, {P.nnz:,} entries\n{model.report_}\nrow perplexities from {rows.min():.2f} to "
-            f"{rows.max():.2f}\naffinity: {out}",
+            f"{rows.max():.2f}{' (rows scaled to sum to 1)' if scaled else ''}\naffinity: {out}",
         )
+
+
+def _row_perplexities(P: Any) -> tuple[Any, bool]:
+    """Of the rows, which are scaled to sum to one; and whether they had to be."""
+    from scipy import sparse
+
+    from ..affinities import row_perplexities
+
+    sums = np.asarray(P.sum(axis=1)).ravel()
+    return row_perplexities(sparse.diags_array(1.0 / sums) @ P), bool(abs(sums - 1.0).max() > SUMS_TO_ONE)
 
 
 def _affinity(kind: str, perplexity: float) -> Any:

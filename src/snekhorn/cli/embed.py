@@ -33,6 +33,7 @@ def embed(  # noqa: PLR0913
     pca: options.Pca = None,
     standardize: options.Standardize = False,
     dimensions: Annotated[int, typer.Option("--dimensions", "-d", min=1, max=3, help="Of the layout.")] = 2,
+    self_loops: Annotated[bool, typer.Option("--self-loops", help="Let a point be its own neighbour, too.")] = False,
     exaggeration: Annotated[float, typer.Option(help="Above 1: tighter clusters, further apart.")] = 1.0,
     max_iter: Annotated[int, typer.Option(min=1, help="Largest number of iterations.")] = 2000,
     tol: Annotated[float, typer.Option(help="Relative fall of the loss an iteration at which to end.")] = 3e-5,
@@ -74,6 +75,7 @@ def embed(  # noqa: PLR0913
             method,
             n_components=dimensions,
             metric=metric,
+            self_loops=self_loops,
             exaggeration=exaggeration,
             max_iter=max_iter,
             tol=tol,
@@ -125,7 +127,7 @@ def _measure(run: Session, report: Report, points: Points, metric: str, jobs: in
     """Score the layouts; what goes wrong here must not cost them."""
     with run.stage("scores", "measuring what the layout keeps"):
         try:
-            report.measure(points, metric, jobs)
+            report.measure(run, points, metric, jobs)
         except KeyboardInterrupt:
             run.interrupted = True
             run.note("interrupted; the layout is kept, without scores")

@@ -50,10 +50,9 @@ def evaluate(  # noqa: PLR0913
         for path in (input, embedding):
             check_input(path)
         from ..io import read_layouts
-        from ..metrics import evaluate as score
         from ..pairs import check_metric
         from ..reduction import fit_scaling
-        from .report import label_codes, score_lines
+        from .report import measure, score_lines
 
         check_metric(metric)
         with run.stage("read", f"reading {input} and {embedding}"):
@@ -64,12 +63,10 @@ def evaluate(  # noqa: PLR0913
             table.X = fit_scaling(table.X).apply(table.X)
         else:
             note_spreads(run, table)
-        y = None if label is None else label_codes(table.values(label))
         with run.stage("scores", "measuring what the layout keeps"):
-            scores = {
-                key: score(table.X, Z[order], y, metric=metric, sample=sample or "auto", n_jobs=jobs)
-                for key, Z in found.layouts.items()
-            }
+            layouts = [Z[order] for Z in found.layouts.values()]
+            measured = measure(run, table.X, layouts, table, metric=metric, sample=sample or "auto", n_jobs=jobs)
+            scores = dict(zip(found.layouts, measured, strict=True))
         facts = {"input": str(input), "embedding": str(embedding), "n_points": len(order)}
         facts["scores"] = scores if len(scores) > 1 else next(iter(scores.values()))
         run.result(facts, "\n".join(score_lines(list(scores.values()), list(scores))))

@@ -66,12 +66,13 @@ def view(
     """
     with session(as_json=as_json, quiet=quiet) as run:
         from ..io import check_output, read_layouts
-        from .results import write_pages
+        from .results import check_plane, write_pages
 
         out = out or embedding.with_suffix(".html")
         check_output(out, PAGES, force=force)
         with run.stage("read", f"reading {embedding}"):
             found = read_layouts(embedding, columns=split(coordinates))
+            check_plane(embedding, found)
         write_each(run, {out: lambda file: write_pages(found, file, color=color, title=title or embedding.name)})
         run.result({"n_points": len(found.only), "files": {"html": str(out)}}, f"page: {out}")
         if show:

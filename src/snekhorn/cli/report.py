@@ -14,16 +14,18 @@ from .session import Session
 
 if TYPE_CHECKING:
     from ..estimators import NeighborEmbedding
+    from ..io import Table
     from .points import Points
 
 MEANINGS = {
     "neighbor_recall": "of a point's 15 nearest neighbours, the share that is still near in the layout",
     "trustworthiness": "1 where no point is shown near that is far in the data",
     "continuity": "1 where no point is shown far that is near in the data",
-    "distance_correlation": "of large distances in the data and in the layout; low: do not read them off the picture",
+    "distance_correlation": "of distances in the data and in the layout; low: do not read large ones off the picture",
     "knn_accuracy": "of guessing a point's label from its 15 nearest in the layout",
     "silhouette": "of the labels in the layout: 1 for tight groups far apart, 0 for mixed ones",
 }
+OF_LABELS, FEWEST_LABELLED = ("knn_accuracy", "silhouette"), 3
 NAMES = {name: name.replace("_", " ").replace("neighbor", "neighbour").replace("knn", "kNN") for name in MEANINGS}
 
 
@@ -49,14 +51,10 @@ class Report:
         kept = points.table.metadata.column_names
         return cls(input, method, n, p, reduced, kept, layouts, _layouts=[model.embedding_ for model in fitted])
 
-    def measure(self, points: Points, metric: str, jobs: int | None) -> None:
+    def measure(self, run: Session, points: Points, metric: str, jobs: int | None) -> None:
         """Score every layout against the points it was made of."""
-        from ..metrics import evaluate
-
-        label = points.table.label
-        y = None if label is None else label_codes(points.table.values(label))
         metric = "euclidean" if metric == "sqeuclidean" else metric
-        self.scores = [evaluate(points.X, Z, y, metric=metric, n_jobs=jobs) for Z in self._layouts]
+        self.scores = measure(run, points.X, self._layouts, points.table, metric=metric, n_jobs=jobs)
 
     def facts(self, outputs: Outputs) -> dict[str, Any]:
         """As JSON."""
@@ -79,7 +77,7 @@ class Report:
         if self.kept:
             lines.append(f"kept beside the coordinates: {', '.join(self.kept)}")
         for layout in self.layouts:
-            lines.append(f"{CLASSES[self.method]}, perplexity {layout['perplexity']:g}: {layout['summary']}")
+            lines.append(f"{CLASSES[self.method]}, perplexity {_perplexity_text(layout)}: {layout['summary']}")
         if self.scores:
             lines += ["", *score_lines(self.scores, [f"{layout['perplexity']:g}" for layout in self.layouts])]
         lines += ["", *(f"{name + ':':7} {path}" for name, path in outputs.paths.items())]
@@ -93,7 +91,7 @@ class Report:
         layout = self.layouts[at]
         facts = {
             "method": CLASSES[self.method],
-            "perplexity": f"{layout['perplexity']:g}",
+            "perplexity": _perplexity_text(layout),
             "points": f"{self.n_points:,}",
             "descent": layout["summary"],
         }
@@ -113,16 +111,43 @@ def score_lines(scores: list[dict[str, float]], heads: list[str]) -> list[str]:
     return [*lines, f"(looked at from {n_sampled:,} points)"]
 
 
-def label_codes(values: np.ndarray) -> np.ndarray:
-    """Labels as text, those missing as a class of their own."""
-    missing = np.array([value is None or value != value for value in values])
-    return np.where(missing, "", np.asarray(values).astype(str))
+def measure(run: Session, X: Any, layouts: list[Any], table: Table, **how: Any) -> list[dict[str, float]]:
+    """Scores of the layouts of X; those that need labels are of the points that have one."""
+    from ..metrics import evaluate
+
+    if table.label is None:
+        return [evaluate(X, Z, **how) for Z in layouts]
+    values = table.values(table.label)
+    known = np.array([value is not None and value == value for value in values])
+    y = np.asarray(values).astype(str)
+    if known.all():
+        return [evaluate(X, Z, y, **how) for Z in layouts]
+    n_missing = len(known) - np.count_nonzero(known)
+    run.note(f"{n_missing:,} points have no {table.label!r}; kNN accuracy and silhouette are of the others")
+    scores = [evaluate(X, Z, **how) for Z in layouts]
+    if np.count_nonzero(known) < FEWEST_LABELLED:
+        return scores
+    labelled = [evaluate(X[known], Z[known], y[known], **how) for Z in layouts]
+    return [
+        {**of_all, **{name: found[name] for name in OF_LABELS if name in found}}
+        for of_all, found in zip(scores, labelled, strict=True)
+    ]
+
+
+def _perplexity_text(layout: dict[str, Any]) -> str:
+    asked, used = (f"{layout[name]:g}" for name in ("perplexity", "perplexity_used"))
+    return asked if asked == used else f"{used} ({asked} asked for)"
 
 
 def _layout_facts(model: NeighborEmbedding) -> dict[str, Any]:
     report = asdict(model.report_)
     history = {name: report.pop(name) for name in ("iterations", "losses")}
-    facts = {"perplexity": model.perplexity, "summary": str(model.report_), **report}
+    facts = {
+        "perplexity": model.perplexity,
+        "perplexity_used": model.perplexity_,
+        "summary": str(model.report_),
+        **report,
+    }
     affinity = model.affinity_report_
     return {
         **facts,

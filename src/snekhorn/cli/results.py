@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..io import Layouts, write_layouts
+from ..io import InputError, Layouts, write_layouts
 from .outputs import Outputs, write_each
 from .session import Session
 
@@ -78,6 +78,12 @@ def write_pages(
     from ..page import write_page
 
     write_page(file, found.only, found.metadata, color=color, ids=ids, title=title, summary=summary)
+
+
+def check_plane(path: Path, found: Layouts) -> None:
+    """Raise for a layout that a page cannot show."""
+    if (d := found.only.shape[1]) != 2:
+        raise InputError(f"{path} has {d} coordinates, a page shows 2; choose two with --coordinates, or 'plot' it.")
 
 
 def save_model(model: NeighborEmbedding, points: Points, file: Path) -> None:

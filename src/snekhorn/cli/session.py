@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import time
 import warnings
@@ -14,6 +15,17 @@ from typing import Any
 import typer
 
 BAD_INPUT, INTERRUPTED = 2, 130
+OPTIONS = {
+    "n_jobs": "--jobs",
+    "random_state": "--seed",
+    "max_iter": "--max-iter",
+    "n_components": "--dimensions",
+    "self_loops": "--self-loops",
+    "exaggeration": "--exaggeration",
+    "tol": "--tol",
+}
+# The last two are words, too: they are meant where the sentence is about them.
+PARAMETERS = re.compile(r"\b(n_jobs|random_state|max_iter|n_components|self_loops)\b|^(exaggeration|tol)(?= must)")
 
 
 class Session:
@@ -68,7 +80,7 @@ class Session:
 
     def _say_warnings(self) -> None:
         while self._records:
-            text = str(self._records.pop(0).message)
+            text = in_options(str(self._records.pop(0).message))
             if text not in self.warnings:
                 self.note(text)
 
@@ -94,7 +106,12 @@ def session(*, as_json: bool, quiet: bool) -> Iterator[Session]:
 
 
 def _sentence(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+    return in_options(" ".join(str(error).split())) or type(error).__name__
+
+
+def in_options(text: str) -> str:
+    """What the library says, with its parameters called as the options of the program are."""
+    return PARAMETERS.sub(lambda found: OPTIONS[found[0]], text)
 
 
 def _plain(value: Any) -> Any:

@@ -25,7 +25,9 @@ from .parts import default_affinity, make_descent, make_objective, make_schedule
 from .places import place_points, placing_perplexity
 from .size import count_points, require_memory, warn_of_long_sums
 
+SEE_HERE = "Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`."
 SINKHORN_STEPS = 100  # each halves the error of the row sums
+COLLAPSED = 1e-3  # width of a layout; the kernels are 1 wide, and the same for all pairs below it
 FINE_MARGINAL = 1e-4  # row sums finer than this need the tight grid
 
 
@@ -99,8 +101,8 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     affinity_report_ : SolveReport
         How the affinity was computed, where it was not precomputed.
     perplexity_ : float
-        That of new points in `transform`: the perplexity of the affinity, of several the largest one asked for (100
-        where they are "auto"), or that of the estimator where the affinity has none.
+        That of P, and of new points in `transform`: less than `perplexity` where rows cannot have that one; of several
+        the largest one asked for (100 where they are "auto"); that of the estimator where the affinity has none.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
@@ -108,6 +110,13 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     """
 
     _latent: ClassVar[Latent]
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """Let `help` of a method list the parameters, which are described here, once."""
+        super().__init_subclass__(**arguments)
+        if cls.__doc__ and NeighborEmbedding.__doc__:
+            shared = NeighborEmbedding.__doc__.split("\n", 2)[2].strip()
+            cls.__doc__ = cls.__doc__.replace(SEE_HERE, shared)
 
     def __init__(  # noqa: PLR0913
         self,
@@ -301,6 +310,11 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.n_iter_, self.report_ = report.n_iter, report
         if report.reason in (Stop.MAX_ITER.value, Stop.INTERRUPTED.value):
             warn(f"{type(self).__name__}: {report}.", ConvergenceWarning)
+        if np.ptp(Z, axis=0).max() < COLLAPSED:
+            warn(
+                f"{type(self).__name__}: the layout has shrunk to one place; the points are the same, or the "
+                "perplexity leaves no choice: lower it, add points, or allow self_loops."
+            )
 
     def _balance(self, objective: Objective, Z: NDArray[Any], method: str) -> float | None:
         """Give the rows of Q their sum of 1, where it is doubly stochastic; return the largest distance from it."""

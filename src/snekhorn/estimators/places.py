@@ -25,6 +25,8 @@ ROWS_AT_ONCE = 50_000  # new points; each takes 4 kB at perplexity 30 while it i
 
 def placing_perplexity(affinity: Affinity, otherwise: float) -> float:
     """The perplexity that the rows of new points get: that of the affinity, or another where it has none."""
+    if hasattr(affinity, "perplexity_"):
+        return float(affinity.perplexity_)
     own = (getattr(affinity, name, None) for name in ("perplexity", "perplexities"))
     return float(affinity._asked_perplexity() if any(value is not None for value in own) else otherwise)
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from .errors import InputError
-from .table import Table, Wanted, assemble, is_number, plan_columns, tighten
+from .table import Table, Wanted, assemble, plan_columns, tighten
 
 BLOCK_BYTES = 1 << 20  # the reader holds some forty of them; a row must fit into one
 ROWS_PER_BLOCK = 4  # at least, of rows as long as the first
@@ -23,7 +23,7 @@ UNREADABLE = (pa.ArrowInvalid, OSError, EOFError, UnicodeDecodeError, csv.Error,
 SEPARATORS = (",", ";", "\t", "|")
 NUMBER = r"^\s*[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?\s*$"
 MOSTLY = 0.9  # share of numbers from which on a cell of text is a mistake
-DECIMAL_COMMA = re.compile(r"[0-9],[0-9]")
+DECIMAL_COMMA = re.compile(r"\s*[-+]?[0-9]*,[0-9]+\s*")
 
 
 def read_delimited(path: Path, wanted: Wanted) -> Table:
@@ -34,7 +34,7 @@ def read_delimited(path: Path, wanted: Wanted) -> Table:
         remedy = (
             "every row needs as many cells as the header" if "Expected" in str(error) else "save it as CSV in UTF-8"
         )
-        raise InputError(f"{path} cannot be read as text ({_reason(error)}); {remedy}.") from error
+        raise InputError(f"{path} cannot be read as text ({_line_of(path, error)}); {remedy}.") from error
 
 
 def _read(path: Path, wanted: Wanted) -> Table:
@@ -53,11 +53,14 @@ def _read(path: Path, wanted: Wanted) -> Table:
     block = max(BLOCK_BYTES, ROWS_PER_BLOCK * len(first.encode()))
     read = arrow_csv.ReadOptions(block_size=block, column_names=names, skip_rows=blank + header)
     parse = arrow_csv.ParseOptions(delimiter=separator)
-    guess = _schema(path, read, parse)
+    try:
+        guess = _schema(path, read, parse)
+    except pa.ArrowInvalid as error:
+        raise _explained(path, error, separator, {}, wanted, n_columns=len(names), header=header) from error
     for place in [i for i, name in enumerate(names) if name == "" and pa.types.is_null(guess.field(i).type)][::-1]:
         guess = guess.remove(place)  # a separator at the end of every line
-    if separator == ";" and not any(is_number(kind) for kind in guess.types) and DECIMAL_COMMA.search(below):
-        raise InputError(f"{path} has decimal commas; write them as points, or the file as Parquet.")
+    if wanted.columns is None and separator != ",":
+        _check_decimals(path, names, next(csv.reader([below], delimiter=separator), []), wanted)
     if wanted.of_model:  # whose columns are numbers: one that does not look so has a cell to be named
         columns = set(wanted.columns or ())
         guess = pa.schema([(f.name, pa.float64() if f.name in columns else f.type) for f in guess])
@@ -73,11 +76,21 @@ def _read(path: Path, wanted: Wanted) -> Table:
         table = assemble(path, _batches(path, read, parse, convert), plan)
     except pa.ArrowInvalid as error:
         places = {place: name for place, name in enumerate(names) if name in features}
-        raise _explained(path, error, separator, places, wanted, header=header) from error
+        raise _explained(path, error, separator, places, wanted, n_columns=len(names), header=header) from error
     if wanted.columns is None and wanted.leading is None:
         _check_mixed(path, table)
     table.metadata = tighten(table.metadata, but=plan.id)
     return table
+
+
+def _check_decimals(path: Path, names: list[str], cells: list[str], wanted: Wanted) -> None:
+    """Raise where the first row has numbers with a comma for the point, which would be kept as text."""
+    for name, cell in zip(names, cells, strict=False):
+        if name not in (wanted.label, wanted.id) and DECIMAL_COMMA.fullmatch(cell):
+            raise InputError(
+                f"{path} has decimal commas, {cell.strip()} in column {name!r}; write them as points, or choose the "
+                "columns to lay out with --columns."
+            )
 
 
 def _names(cells: list[str]) -> list[str]:
@@ -136,12 +149,23 @@ def _batches(path: Path, read: Any, parse: Any, convert: Any) -> Iterator[pa.Rec
 
 
 def _explained(
-    path: Path, error: Exception, separator: str, features: dict[int, str], wanted: Wanted, *, header: bool
+    path: Path,
+    error: Exception,
+    separator: str,
+    features: dict[int, str],
+    wanted: Wanted,
+    *,
+    n_columns: int,
+    header: bool,
 ) -> InputError:
     """The error of the reader, with the cell that made it where it can be found."""
     with _open_text(path) as file:
         rows = csv.reader(file, delimiter=separator)
         for n_row, row in enumerate(rows, start=0 if header else 1):
+            if n_row and row and len(row) != n_columns:
+                return InputError(
+                    f"{path}: row {n_row} has {len(row)} cells and the first line {n_columns}; every row needs as many."
+                )
             for j, name in features.items():
                 if n_row and j < len(row) and row[j].strip() and not _is_number_text(row[j]) and not _is_null(row[j]):
                     rest = "" if wanted.of_model else ", or choose the columns to lay out with --columns"
@@ -161,6 +185,19 @@ def _is_number_text(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _line_of(path: Path, error: Exception) -> str:
+    """The reason, with the line it is about where that can be told."""
+    if not isinstance(error, UnicodeDecodeError) or path.suffix == ".gz":
+        return _reason(error)
+    with open(path, "rb") as file:
+        for n_line, line in enumerate(file, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as wrong:
+                return f"line {n_line}: byte 0x{line[wrong.start]:02x} is not UTF-8"
+    return _reason(error)
 
 
 def _reason(error: Exception) -> str:

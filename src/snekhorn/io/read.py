@@ -36,6 +36,7 @@ SIGNATURES = {
     b"%%MatrixMarket": "MTX",
 }
 TEXT = (".csv", ".tsv")
+TABLES = (*TEXT, ".csv.gz", ".tsv.gz", ".parquet", ".arrow", ".feather")
 
 
 def read_table(
@@ -77,6 +78,11 @@ def read_table(
     else:
         table = READERS[suffix](path, wanted)
     check_ids(path, table)
+    if columns is None and leading is None and suffix in TABLES and len(table.columns) == 1:
+        raise InputError(
+            f"{path} has one column of numbers, {table.columns[0]!r}; a layout needs at least two. "
+            "Name it with --columns if it is all there is."
+        )
     return table
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import matplotlib
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..validation import check_choice, check_positive
@@ -20,8 +21,10 @@ SILENCE: dict[str, dict[str, None]] = {
 STEADY: Any = {"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "snekhorn"}
 
 
-def save(figure: Figure, file: str | PathLike[str] | BinaryIO, *, format: str | None = None, dpi: float = 200) -> None:
-    """Write a figure as PNG, SVG or PDF, with nothing cut off, and no date in it.
+def save(
+    figure: Figure | Axes, file: str | PathLike[str] | BinaryIO, *, format: str | None = None, dpi: float = 200
+) -> None:
+    """Write a figure, or that of axes, as PNG, SVG or PDF, with nothing cut off, and no date in it.
 
     Without a format, the ending of the path tells it. `dpi` is the resolution in dots per inch, in SVG and PDF that of
     clouds of more than 3,000 points and of densities, which are images within the drawing.
@@ -29,9 +32,10 @@ def save(figure: Figure, file: str | PathLike[str] | BinaryIO, *, format: str | 
     path = Path(file) if isinstance(file, str | PathLike) else None
     kind = (path.suffix[1:].lower() if path else "png") if format is None else format
     check_choice(kind, "format", tuple(SILENCE))
+    drawn: Any = figure.figure if isinstance(figure, Axes) else figure
     buffer = BytesIO()
     with matplotlib.rc_context(STEADY):
-        figure.savefig(
+        drawn.savefig(
             buffer,
             format=kind,
             dpi=check_positive(dpi, "dpi"),

@@ -272,6 +272,14 @@ def test_a_loss_that_swings_past_its_last_value_has_not():
     assert not report.converged
 
 
+def test_momentum_rises():
+    script = Script([3.0] * 10)
+    schedule = _schedule(early=1, main=5, rate=0.4, check_every=1, tol=0.0)
+    schedule = replace(schedule, main=replace(schedule.main, rise=3))
+    _run(script, descent=script, schedule=schedule)
+    np.testing.assert_allclose([momentum for _, momentum in script.steps], [0.5, 0.5, 0.6, 0.7, 0.8, 0.8])
+
+
 def test_with_less_patience():
     script = Script([2.0, 1.0, 1.0])
     schedule = replace(_schedule(early=0, main=60, tol=1e-4), patience=1)

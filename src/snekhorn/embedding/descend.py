@@ -33,6 +33,7 @@ class Phase:
     exaggeration: float
     rate: float
     momentum: float = 0.0  # where the descent has one
+    rise: int = 0  # iterations in which it rises to that, from the momentum of the phase before
 
 
 @dataclass(frozen=True)
@@ -102,15 +103,16 @@ class _Run:
     def go(self, bar: Any) -> Stop:
         early, main = self.schedule.early, self.schedule.main
         for _ in range(early.n_iter):
-            self.step(early)
+            self.step(early, early.momentum)
             bar.update()
             if self.due() and self.look(bar):
                 return Stop.CALLBACK
         self.descent.forget()
         if len(self.Z) >= REORDER_FROM:
             self.permute(_locality(self.Z))
-        for _ in range(main.n_iter):
-            self.step(main)
+        for i in range(main.n_iter):
+            risen = 1.0 if i >= main.rise else i / main.rise
+            self.step(main, early.momentum + risen * (main.momentum - early.momentum))
             bar.update()
             if self.due():
                 if self.look(bar):
@@ -119,11 +121,11 @@ class _Run:
                     return Stop.CONVERGED
         return Stop.MAX_ITER
 
-    def step(self, phase: Phase) -> None:
+    def step(self, phase: Phase, momentum: float) -> None:
         gradient = self.objective.gradient(self.Z, phase.exaggeration)
         if (pull := self.objective.pull_of_hubs()) is not None:
             gradient /= pull
-        self.descent.step(self.Z, gradient, self.damping * phase.rate, phase.momentum)
+        self.descent.step(self.Z, gradient, self.damping * phase.rate, momentum)
         self.report.n_iter += 1
 
     def due(self) -> bool:

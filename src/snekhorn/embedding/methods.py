@@ -25,7 +25,13 @@ class Latent:
 
     @property
     def momentum(self) -> float:
+        """What it rises to; at once, it would fling groups apart while the layout expands."""
         return 0.95 if self.kernel is Kernel.STUDENT else 0.8
+
+    @property
+    def rise(self) -> int:
+        """Iterations in which momentum rises."""
+        return 200
 
     @property
     def doubly_stochastic(self) -> bool:

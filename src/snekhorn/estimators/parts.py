@@ -86,6 +86,12 @@ def make_schedule(model: NeighborEmbedding) -> Schedule:
     early, latent = min(EARLY_ITER, model.max_iter // 3), model._latent
     return Schedule(
         Phase(early, model.early_exaggeration, rate * EARLY_RATE / model.early_exaggeration, EARLY_MOMENTUM),
-        Phase(model.max_iter - early, model.exaggeration, rate * latent.rate / model.exaggeration, latent.momentum),
+        Phase(
+            model.max_iter - early,
+            model.exaggeration,
+            rate * latent.rate / model.exaggeration,
+            latent.momentum,
+            latent.rise,
+        ),
         model.tol,
     )

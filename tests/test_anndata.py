@@ -8,6 +8,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from snekhorn import SNEkhorn, TSNEkhorn
+from snekhorn.affinities import SymmetricEntropicAffinity
 from snekhorn.io import InputError, read_table
 
 anndata = pytest.importorskip("anndata")
@@ -82,6 +83,13 @@ def test_weights_are_no_distances(adata):
     for name in ("connectivities", "weights"):
         with pytest.raises(ValueError, match=f"obsp='{name}' holds weights"):
             tsnekhorn(adata, obsp=name)
+
+
+def test_an_affinity_has_no_perplexity_to_tell(adata):
+    X = adata.obsm["X_pca"]
+    adata.obsp["P"] = sparse.csr_matrix(SymmetricEntropicAffinity(10).fit_transform(X))
+    tsnekhorn(adata, obsp="P", model=TSNEkhorn(affinity="precomputed", max_iter=300, tol=1.0))
+    assert "perplexity" not in adata.uns["tsnekhorn"]["params"]
 
 
 def test_arrays_are_for_the_estimators(adata):

@@ -122,8 +122,10 @@ def _squared_distances(adata: AnnData, obsp: str) -> sparse.csr_matrix:
 
 def _description(estimator: NeighborEmbedding, use_rep: str | None, obsp: str | None) -> dict[str, Any]:
     """What was done, in types that a file can hold."""
-    params = {"method": type(estimator).__name__, "perplexity": float(estimator.perplexity_)}
-    params |= {name: value for name, value in (("use_rep", use_rep), ("obsp", obsp)) if value is not None}
+    perplexity = getattr(estimator, "perplexity_", None)  # a model of a precomputed P has none
+    named = {"perplexity": perplexity, "use_rep": use_rep, "obsp": obsp}
+    params: dict[str, Any] = {"method": type(estimator).__name__}
+    params |= {name: value for name, value in named.items() if value is not None}
     report = estimator.report_
     return {
         "params": params,

@@ -68,7 +68,7 @@ CASES = {
         ["evaluate", "good.csv", "alone.csv", "--coordinates", "a,b"],
         "good.csv has 4 rows and alone.csv 1",
     ),
-    "page of a 3-D layout": (["view", "space.csv", "--no-open"], "space.csv has 3 coordinates, a page shows 2"),
+    "page of a 3-D layout": (["view", "space.csv", "--no-open"], "space.csv has 3 coordinate(s), a page shows 2"),
     "no threads": (["embed", "good.csv", "--jobs", "0"], "--jobs must be"),
     "no tolerance": (["embed", "good.csv", "--tol", "-1"], "--tol must be"),
     "affinity over its input": (["affinity", "fake.npz", "--out", "fake.npz", "--force"], "is the input"),

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
@@ -113,12 +114,37 @@ def test_points_without_a_label_do_not_count_as_a_class(folder, as_json):
             print(*row, ["", "", "u", "v"][i % 4], sep=",", file=file)
     facts = as_json("embed", "half.csv", "--label", "kind", "--out", "half.parquet", "-p", 10)
     scores = facts["layouts"][0]["scores"]
-    assert "60 points have no 'kind'; kNN accuracy and silhouette are of the others" in facts["warnings"]
+    assert "60 of 120 points have a 'kind'; scores that need one are of these" in facts["warnings"]
     assert scores["knn_accuracy"] == 1.0
     assert scores["silhouette"] > 0.5
     assert scores["n_sampled"] == 120
     again = as_json("evaluate", "half.csv", "half.parquet", "--label", "kind")
     assert again["scores"] == scores
+
+
+@pytest.mark.parametrize("kind", ["dictionary", "int", "bool"])
+def test_labels_of_any_type_may_be_missing(folder, as_json, kind):
+    X = np.random.default_rng(0).normal(size=(60, 3)) + 20.0 * (np.arange(60) % 2)[:, None]
+    values = pa.array([None if i % 3 == 0 else i % 2 for i in range(60)])
+    kinds = {"dictionary": values.cast(pa.string()).dictionary_encode(), "int": values, "bool": values.cast(pa.bool_())}
+    parquet.write_table(pa.table({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "kind": kinds[kind]}), "t.parquet")
+    facts = as_json("embed", "t.parquet", "--label", "kind", "--out", "z.csv", "-p", 10)
+    assert "40 of 60 points have a 'kind'; scores that need one are of these" in facts["warnings"]
+    assert facts["layouts"][0]["scores"]["knn_accuracy"] == 1.0
+
+
+def test_scores_of_few_labels_do_not_depend_on_the_metric(folder, as_json):
+    X = np.random.default_rng(0).normal(size=(60, 10))
+    columns = {f"c{j}": X[:, j] for j in range(10)} | {"kind": pa.array(["u", "v"] * 3 + [None] * 54)}
+    parquet.write_table(pa.table(columns), "t.parquet")
+    facts = as_json("embed", "t.parquet", "--label", "kind", "--out", "z.csv", "--metric", "mahalanobis", *FAST)
+    assert {"silhouette", "trustworthiness"} <= facts["layouts"][0]["scores"].keys()
+
+
+def test_names_of_files_and_columns_are_no_options(folder, snekhorn):
+    (folder / "n_jobs.csv").write_text("max_iter,b\n1,2\n,3\n")
+    error = snekhorn("embed", "n_jobs.csv", code=2).stderr
+    assert "n_jobs.csv: row 2, column 'max_iter' is empty" in error
 
 
 def test_a_label_that_nobody_has_gives_no_scores(folder, as_json):

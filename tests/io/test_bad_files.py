@@ -31,6 +31,9 @@ TEXTS = {
     "decimal commas": ("a;b\n1,5;2,5\n3,5;4,5\n", {}, r"decimal commas"),
     "ragged": ("a,b\n1,2\n3,4,5\n", {}, r"row 2 has 3 cells and the first line 2"),
     "some decimal commas": ("a;b;c\n1,5;2,5;3\n3,5;4,5;4\n", {}, r"decimal commas, 1,5 in column 'a'"),
+    "decimal commas and exponents": ("a;b\n1,5e-3;2,5\n3,5e-3;4,5\n", {}, r"decimal commas"),
+    "thousands and decimal commas": ("a;b\n1.000,5;2\n3.000,5;4\n", {}, r"decimal commas, 1.000,5 in column 'a'"),
+    "ragged below blank lines": ("a,b\n1,2\n\n\n3,4,5\n", {}, r"row 2 has 3 cells"),
     "one column of numbers": ("a,kind\n1,u\n2,v\n", {}, r"one column of numbers, 'a'.*--columns"),
 }
 
@@ -133,6 +136,13 @@ def test_ragged_far_down(tmp_path):
 def test_commas_within_cells_are_text_where_commas_separate(tmp_path):
     (tmp_path / "t.csv").write_text('a,b,place\n1,2,"3,4"\n3,4,"5,6"\n')
     assert read_table(tmp_path / "t.csv").metadata.column_names == ["place"]
+
+
+def test_some_commas_within_cells_are_text(tmp_path):
+    (tmp_path / "t.csv").write_text("a;b;place\n1;2;3,4\n3;4;here\n5;6;there\n")
+    assert read_table(tmp_path / "t.csv").metadata.column_names == ["place"]
+    (tmp_path / "t.csv").write_text("id;a;b\n1,2;3;4\n1,3;5;6\n")
+    assert read_table(tmp_path / "t.csv").id == "id"
 
 
 def test_one_column_of_numbers_that_was_asked_for(tmp_path):

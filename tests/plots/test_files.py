@@ -71,6 +71,8 @@ def test_a_legend_is_not_cut_off():
 def test_axes_stand_for_their_figure():
     ax = scatter(*blobs(50))
     assert _bytes(ax) == _bytes(ax.figure)
+    part = Figure().subfigures(1, 2)[0].add_subplot()
+    assert _bytes(part).startswith(FORMATS["png"])
 
 
 def test_sheets_are_figures_too():

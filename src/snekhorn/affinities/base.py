@@ -82,7 +82,6 @@ class Affinity(BaseEstimator, ABC):
         n_threads = count_threads(check_jobs(self.n_jobs))
         check_choice(self.self_loops, "self_loops", (True, False))
         self._check_parameters()
-        self.__dict__.pop("perplexity_", None)  # of an earlier fit
         cost = build_cost(
             X,
             metric=self.metric,
@@ -91,6 +90,7 @@ class Affinity(BaseEstimator, ABC):
             n_threads=n_threads,
         )
         self.n_features_in_ = np.shape(X[0])[1] if isinstance(X, tuple) else np.shape(X)[1]
+        self.__dict__.pop("perplexity_", None)  # of an earlier fit
         self.affinity_, self.report_ = self._compute(cost)
         if not np.isfinite(self.affinity_.sum()):
             raise FloatingPointError(f"{type(self).__name__} overflowed; check X for extreme values.")

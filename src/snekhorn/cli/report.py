@@ -10,7 +10,7 @@ import numpy as np
 
 from .options import CLASSES
 from .outputs import Outputs
-from .session import Session
+from .session import Session, in_options
 
 if TYPE_CHECKING:
     from ..estimators import NeighborEmbedding
@@ -122,16 +122,14 @@ def measure(run: Session, X: Any, layouts: list[Any], table: Table, **how: Any) 
     y = np.asarray(values).astype(str)
     if known.all():
         return [evaluate(X, Z, y, **how) for Z in layouts]
-    n_missing = len(known) - np.count_nonzero(known)
-    run.note(f"{n_missing:,} points have no {table.label!r}; kNN accuracy and silhouette are of the others")
+    n_known = np.count_nonzero(known)
+    run.note(f"{n_known:,} of {len(known):,} points have a {table.label!r}; scores that need one are of these")
     scores = [evaluate(X, Z, **how) for Z in layouts]
-    if np.count_nonzero(known) < FEWEST_LABELLED:
-        return scores
-    labelled = [evaluate(X[known], Z[known], y[known], **how) for Z in layouts]
-    return [
-        {**of_all, **{name: found[name] for name in OF_LABELS if name in found}}
-        for of_all, found in zip(scores, labelled, strict=True)
-    ]
+    if n_known >= FEWEST_LABELLED:
+        for Z, of_all in zip(layouts, scores, strict=True):
+            found = evaluate(Z[known], Z[known], y[known], **{**how, "metric": "euclidean"})  # labels do not see X
+            of_all |= {name: found[name] for name in OF_LABELS if name in found}
+    return scores
 
 
 def _perplexity_text(layout: dict[str, Any]) -> str:
@@ -145,7 +143,7 @@ def _layout_facts(model: NeighborEmbedding) -> dict[str, Any]:
     facts = {
         "perplexity": model.perplexity,
         "perplexity_used": model.perplexity_,
-        "summary": str(model.report_),
+        "summary": in_options(str(model.report_)),
         **report,
     }
     affinity = model.affinity_report_

@@ -83,7 +83,7 @@ def write_pages(
 def check_plane(path: Path, found: Layouts) -> None:
     """Raise for a layout that a page cannot show."""
     if (d := found.only.shape[1]) != 2:
-        raise InputError(f"{path} has {d} coordinates, a page shows 2; choose two with --coordinates, or 'plot' it.")
+        raise InputError(f"{path} has {d} coordinate(s), a page shows 2; 'snekhorn plot' draws it.")
 
 
 def save_model(model: NeighborEmbedding, points: Points, file: Path) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 
 import typer
 
+from ..io.errors import InputError
+
 BAD_INPUT, INTERRUPTED = 2, 130
 OPTIONS = {
     "n_jobs": "--jobs",
@@ -106,7 +108,8 @@ def session(*, as_json: bool, quiet: bool) -> Iterator[Session]:
 
 
 def _sentence(error: BaseException) -> str:
-    return in_options(" ".join(str(error).split())) or type(error).__name__
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if isinstance(error, InputError) else in_options(text)  # which speaks of options, and names files
 
 
 def in_options(text: str) -> str:

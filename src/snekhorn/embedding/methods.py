@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from .charges import DirectSum, Kernel, Potential
 from .grid import DEFAULT, Accuracy, GridSum
@@ -17,6 +18,7 @@ class Latent:
 
     kernel: Kernel
     normalized: str
+    rise: ClassVar[int] = 200  # iterations in which momentum rises
 
     @property
     def rate(self) -> float:
@@ -27,11 +29,6 @@ class Latent:
     def momentum(self) -> float:
         """What it rises to; at once, it would fling groups apart while the layout expands."""
         return 0.95 if self.kernel is Kernel.STUDENT else 0.8
-
-    @property
-    def rise(self) -> int:
-        """Iterations in which momentum rises."""
-        return 200
 
     @property
     def doubly_stochastic(self) -> bool:

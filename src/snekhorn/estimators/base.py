@@ -69,7 +69,8 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     max_iter : int, default=2000
         Largest number of iterations.
     tol : float, default=3e-5
-        The descent ends where the loss falls by less than this share of itself an iteration.
+        The descent ends where the loss falls by less than this share of itself an iteration, at two looks in a row
+        ("adam": at one).
     marginal_tol : float, default=1e-2
         Largest distance of a row sum of Q from 1 at the end, where Q is doubly stochastic.
     method : {"auto", "exact", "fft"}, default="auto"
@@ -101,8 +102,9 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     affinity_report_ : SolveReport
         How the affinity was computed, where it was not precomputed.
     perplexity_ : float
-        That of P, and of new points in `transform`: less than `perplexity` where rows cannot have that one; of several
-        the largest one asked for (100 where they are "auto"); that of the estimator where the affinity has none.
+        That of new points in `transform`. It is that of P, which is less than `perplexity` where rows cannot have that
+        one; of several the largest one asked for (100 where they are "auto"); that of the estimator where the affinity
+        has none.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
@@ -312,8 +314,8 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             warn(f"{type(self).__name__}: {report}.", ConvergenceWarning)
         if np.ptp(Z, axis=0).max() < COLLAPSED:
             warn(
-                f"{type(self).__name__}: the layout has shrunk to one place; the points are the same, or the "
-                "perplexity leaves no choice: lower it, add points, or allow self_loops."
+                f"{type(self).__name__}: the layout has shrunk to one place, because P hardly tells pairs of points "
+                "apart; a lower perplexity, more points, or self_loops may help."
             )
 
     def _balance(self, objective: Objective, Z: NDArray[Any], method: str) -> float | None:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from .errors import InputError
-from .table import Table, Wanted, assemble, plan_columns, tighten
+from .table import Table, Wanted, assemble, is_number, plan_columns, tighten
 
 BLOCK_BYTES = 1 << 20  # the reader holds some forty of them; a row must fit into one
 ROWS_PER_BLOCK = 4  # at least, of rows as long as the first
@@ -23,7 +23,7 @@ UNREADABLE = (pa.ArrowInvalid, OSError, EOFError, UnicodeDecodeError, csv.Error,
 SEPARATORS = (",", ";", "\t", "|")
 NUMBER = r"^\s*[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?\s*$"
 MOSTLY = 0.9  # share of numbers from which on a cell of text is a mistake
-DECIMAL_COMMA = re.compile(r"\s*[-+]?[0-9]*,[0-9]+\s*")
+DECIMAL_COMMA = r"^\s*[-+]?[0-9.]*,[0-9]+([eE][-+]?[0-9]+)?\s*$"
 
 
 def read_delimited(path: Path, wanted: Wanted) -> Table:
@@ -31,10 +31,9 @@ def read_delimited(path: Path, wanted: Wanted) -> Table:
     try:
         return _read(path, wanted)
     except UNREADABLE as error:
-        remedy = (
-            "every row needs as many cells as the header" if "Expected" in str(error) else "save it as CSV in UTF-8"
-        )
-        raise InputError(f"{path} cannot be read as text ({_line_of(path, error)}); {remedy}.") from error
+        raise InputError(
+            f"{path} cannot be read as text ({_line_of(path, error)}); save it as CSV in UTF-8."
+        ) from error
 
 
 def _read(path: Path, wanted: Wanted) -> Table:
@@ -59,8 +58,10 @@ def _read(path: Path, wanted: Wanted) -> Table:
         raise _explained(path, error, separator, {}, wanted, n_columns=len(names), header=header) from error
     for place in [i for i, name in enumerate(names) if name == "" and pa.types.is_null(guess.field(i).type)][::-1]:
         guess = guess.remove(place)  # a separator at the end of every line
-    if wanted.columns is None and separator != ",":
-        _check_decimals(path, names, next(csv.reader([below], delimiter=separator), []), wanted)
+    if not any(is_number(kind) for kind in guess.types):
+        for name, cell in zip(names, next(csv.reader([below], delimiter=separator), []), strict=False):
+            if separator == ";" and re.match(DECIMAL_COMMA, cell):
+                raise _decimal_commas(path, name, cell)
     if wanted.of_model:  # whose columns are numbers: one that does not look so has a cell to be named
         columns = set(wanted.columns or ())
         guess = pa.schema([(f.name, pa.float64() if f.name in columns else f.type) for f in guess])
@@ -78,19 +79,16 @@ def _read(path: Path, wanted: Wanted) -> Table:
         places = {place: name for place, name in enumerate(names) if name in features}
         raise _explained(path, error, separator, places, wanted, n_columns=len(names), header=header) from error
     if wanted.columns is None and wanted.leading is None:
-        _check_mixed(path, table)
+        _check_mixed(path, table, commas=separator == ";")
     table.metadata = tighten(table.metadata, but=plan.id)
     return table
 
 
-def _check_decimals(path: Path, names: list[str], cells: list[str], wanted: Wanted) -> None:
-    """Raise where the first row has numbers with a comma for the point, which would be kept as text."""
-    for name, cell in zip(names, cells, strict=False):
-        if name not in (wanted.label, wanted.id) and DECIMAL_COMMA.fullmatch(cell):
-            raise InputError(
-                f"{path} has decimal commas, {cell.strip()} in column {name!r}; write them as points, or choose the "
-                "columns to lay out with --columns."
-            )
+def _decimal_commas(path: Path, name: str, cell: str) -> InputError:
+    return InputError(
+        f"{path} has decimal commas, {cell.strip()} in column {name!r}; write them as points, or choose the columns to "
+        "lay out with --columns."
+    )
 
 
 def _names(cells: list[str]) -> list[str]:
@@ -98,12 +96,14 @@ def _names(cells: list[str]) -> list[str]:
     return ["index" if place == 0 and not name and "index" not in cells else name for place, name in enumerate(cells)]
 
 
-def _check_mixed(path: Path, table: Table) -> None:
-    """Raise where a column that was taken for text is nearly all numbers."""
+def _check_mixed(path: Path, table: Table, *, commas: bool) -> None:
+    """Raise where a column that was taken for text is nearly all numbers, perhaps with decimal commas."""
     for name in table.metadata.column_names:
         column = table.metadata.column(name)
         if name in (table.id, table.label) or not pa.types.is_string(column.type):
             continue
+        if commas and (pc.mean(pc.match_substring_regex(column, DECIMAL_COMMA)).as_py() or 0.0) >= MOSTLY:
+            raise _decimal_commas(path, name, pc.drop_null(column)[0].as_py())
         numbers = pc.match_substring_regex(column, NUMBER)
         share = pc.mean(numbers).as_py()
         if share is not None and MOSTLY <= share < 1.0:
@@ -160,9 +160,9 @@ def _explained(
 ) -> InputError:
     """The error of the reader, with the cell that made it where it can be found."""
     with _open_text(path) as file:
-        rows = csv.reader(file, delimiter=separator)
+        rows = (row for row in csv.reader(file, delimiter=separator) if row)  # blank lines are no rows
         for n_row, row in enumerate(rows, start=0 if header else 1):
-            if n_row and row and len(row) != n_columns:
+            if n_row and len(row) != n_columns:
                 return InputError(
                     f"{path}: row {n_row} has {len(row)} cells and the first line {n_columns}; every row needs as many."
                 )

@@ -96,7 +96,10 @@ def column_values(table: pa.Table, name: str) -> NDArray[Any]:
     """A column as an array."""
     if name not in table.column_names:
         raise InputError(f"no column is called {name!r}; {did_you_mean(name, table.column_names)}")
-    return np.asarray(table.column(name).to_numpy())
+    column = table.column(name)
+    if pa.types.is_dictionary(column.type):  # of which NumPy would take missing values for the last category
+        column = column.cast(column.type.value_type)
+    return np.asarray(column.to_numpy())
 
 
 def is_number(kind: pa.DataType) -> bool:

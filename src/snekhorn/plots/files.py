@@ -32,7 +32,9 @@ def save(
     path = Path(file) if isinstance(file, str | PathLike) else None
     kind = (path.suffix[1:].lower() if path else "png") if format is None else format
     check_choice(kind, "format", tuple(SILENCE))
-    drawn: Any = figure.figure if isinstance(figure, Axes) else figure
+    drawn: Any = figure
+    while not isinstance(drawn, Figure):  # axes may be in a part of a figure
+        drawn = drawn.figure
     buffer = BytesIO()
     with matplotlib.rc_context(STEADY):
         drawn.savefig(

@@ -169,6 +169,15 @@ def test_an_interrupt_keeps_the_layout(reorder_from, stop_at, monkeypatch):
     np.testing.assert_array_equal(recorder.calls[-1][2], Z)
 
 
+@pytest.fixture
+def interruptible():
+    """Interrupts arrive, also where the tests run in the background of a shell, which ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("make", [TotalSum, DoublyStochastic])
 @pytest.mark.parametrize("which", [1, 2])
 def test_an_interrupt_while_points_are_reordered_keeps_the_layout(make, which, monkeypatch):

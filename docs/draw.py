@@ -182,7 +182,10 @@ def sizes() -> None:
 
 
 def _study():
-    return json.loads((IMAGES.parent / "benchmarks" / "study.json").read_text())["results"]
+    path = IMAGES.parent / "benchmarks" / "study.json"
+    if not path.exists():
+        raise SystemExit("choices and sizes show what the study measured; run: python -m benchmarks study")
+    return json.loads(path.read_text())["results"]
 
 
 def _best(rows, name, variant, score):

@@ -74,6 +74,7 @@ CASES = {
     "affinity over its input": (["affinity", "fake.npz", "--out", "fake.npz", "--force"], "is the input"),
     "named twice": (["embed", "good.csv", "--html", "t.html", "--plot", "t.html"], "t.html must end in .png"),
     "no such model": (["transform", "no.npz", "good.csv", "--out", "t.csv"], "no.npz does not exist"),
+    "affinity neighbours": (["affinity", "good.csv", "--out", "P.npz", "--neighbors", "-3"], "--neighbors must be"),
     "affinity kind": (["affinity", "good.csv", "--out", "P.csv"], "P.csv must end in .npz or .mtx"),
 }
 

@@ -56,11 +56,13 @@ def test_affinities(folder, as_json, kind):
 @pytest.mark.parametrize("kind", ["self-tuning", "symmetrized-entropic"])
 def test_row_perplexities_are_of_rows_that_sum_to_one(folder, as_json, snekhorn, kind):
     arguments = ("affinity", "digits.csv", "--label", "digit", "--id", "name", "--kind", kind, "--out", "P.npz")
-    said = as_json(*arguments)["row_perplexities"]
+    facts = as_json(*arguments)
+    said = facts["row_perplexities"]
     P = sparse.load_npz("P.npz")
     rows = row_perplexities(P.multiply(1.0 / P.sum(axis=1)).tocsr())
     assert rows.max() <= N
     np.testing.assert_allclose([said["min"], said["max"]], [rows.min(), rows.max()])
+    assert facts["rows_scaled_to_sum_to_1"]
     assert "(rows scaled to sum to 1)" in snekhorn(*arguments, "--force").stdout
 
 

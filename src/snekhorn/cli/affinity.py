@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 
+from ..io.errors import InputError
 from ..io.read import check_input
 from . import options
 from .options import perplexities, split
@@ -54,6 +55,8 @@ def affinity(  # noqa: PLR0913
         from scipy import sparse
 
         perplexities([str(perplexity)])
+        if neighbors < 0:
+            raise InputError(f"--neighbors must be 0 or more, got {neighbors}.")
         check_files([(out, (".npz", ".mtx"))], [input], force=force)
         source = Source(input, split(columns), label, id, rep)
         points = read_points(run, source, metric=metric, pca=pca, standardize=standardize, seed=seed)
@@ -71,6 +74,7 @@ def affinity(  # noqa: PLR0913
             "n_points": P.shape[0],
             "n_entries": int(P.nnz),
             "row_perplexities": {"min": rows.min(), "median": float(sorted(rows)[len(rows) // 2]), "max": rows.max()},
+            "rows_scaled_to_sum_to_1": scaled,
             "report": report,
             "files": {"affinity": str(out)},
         }

@@ -14,6 +14,7 @@ from .kernels import entropic, graphs, sweep, symmetric
 from .kernels.threads import run_rows
 
 Array: TypeAlias = NDArray[Any]  # of float64, or float32 where the input is
+Linear: TypeAlias = Callable[[Array], Array]  # a matrix, as the function that multiplies with it
 
 ROWS_AT_ONCE = 256  # of a dense matrix, where a temporary of the whole would double the memory
 MANY_POINTS = 100_000  # of a graph, whose passes are then bound by memory
@@ -97,11 +98,15 @@ class DenseCost(_Cost):
         self._run(symmetric.dense_terms, self.matrix, lam, gam, self_loops, terms)
         return terms
 
-    def product(self, lam: Array, gam: Array, u: Array, v: Array, *, self_loops: bool) -> Array:
-        """Product of minus the Hessian of the symmetric dual with (u, v)."""
-        out = np.empty((2, self.n_points))
-        self._run(symmetric.dense_product, self.matrix, lam, gam, u, v, self_loops, out)
-        return out
+    def hessian(self, lam: Array, gam: Array, *, self_loops: bool) -> Linear:
+        """Minus the Hessian of the symmetric dual, as the function that multiplies it with (u, v)."""
+
+        def product(step: Array) -> Array:
+            out = np.empty((2, self.n_points))
+            self._run(symmetric.dense_product, self.matrix, lam, gam, *step, self_loops, out)
+            return out
+
+        return product
 
     def sweep(self, lam: Array, gam: Array, slack: float) -> float:
         """Balance the rows in place, one after the other; return the worst |log mass| met."""
@@ -193,11 +198,16 @@ class GraphCost(_Cost):
         self._run(symmetric.graph_terms, self.indptr, self.indices, self.values, x, self_loops, terms)
         return terms
 
-    def product(self, lam: Array, gam: Array, u: Array, v: Array, *, self_loops: bool) -> Array:
-        out = np.empty((2, self.n_points))
-        x = np.stack([lam, gam, u, v], axis=1)
-        self._run(symmetric.graph_product, self.indptr, self.indices, self.values, x, self_loops, out)
-        return out
+    def hessian(self, lam: Array, gam: Array, *, self_loops: bool) -> Linear:
+        weights, x = np.empty((2, self.n_pairs)), np.stack([lam, gam], axis=1)
+        self._run(symmetric.graph_weights, self.indptr, self.indices, self.values, x, weights)
+
+        def product(step: Array) -> Array:
+            out, y = np.empty((2, self.n_points)), np.stack([*step], axis=1)
+            self._run(symmetric.graph_product, self.indptr, self.indices, weights, x, y, self_loops, out)
+            return out
+
+        return product
 
     def sweep(self, lam: Array, gam: Array, slack: float) -> float:
         return sweep.graph_sweep(self.indptr, self.indices, self.values, lam, gam, slack)

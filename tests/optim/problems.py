@@ -28,8 +28,8 @@ class Quadratic:
     def start(self):
         return np.ones((2, self.b.size // 2))
 
-    def product(self, x, v):
-        return (self.A @ v.ravel()).reshape(v.shape)
+    def hessian(self, x):
+        return lambda v: (self.A @ v.ravel()).reshape(v.shape)
 
     def project(self, x):
         return np.stack([x[0], np.clip(x[1], self.lower, self.upper)])

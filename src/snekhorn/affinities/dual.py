@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..costs import DenseCost, GraphCost
 from ..kernels.symmetric import MASS, MASS_LOG, MASS_SCALE, W_L, W_LL, W
 from ..optim.few_rows import FewRows
-from ..optim.newton import Array, Point
+from ..optim.newton import Array, Linear, Point
 
 SMALLEST_MASS = 1e-300
 
@@ -55,8 +55,8 @@ class SymmetricDual:
             entropy_gap=float(entropy_gap) if np.all(np.isfinite(gradient)) else np.inf,
         )
 
-    def product(self, x: Array, v: Array) -> Array:
-        return self.cost.product(*x, *v, self_loops=self.self_loops)
+    def hessian(self, x: Array) -> Linear:
+        return self.cost.hessian(*x, self_loops=self.self_loops)
 
     def among(self, rows: NDArray[np.intp], x: Array) -> tuple[FewRows, Array] | None:
         """The problem in which these rows alone move, on their edges; all others of a full matrix are neighbours."""

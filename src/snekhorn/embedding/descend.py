@@ -102,14 +102,14 @@ class _Run:
 
     def go(self, bar: Any) -> Stop:
         early, main = self.schedule.early, self.schedule.main
+        self.reorder()
         for _ in range(early.n_iter):
             self.step(early, early.momentum)
             bar.update()
             if self.due() and self.look(bar):
                 return Stop.CALLBACK
         self.descent.forget()
-        if len(self.Z) >= REORDER_FROM:
-            self.permute(_locality(self.Z))
+        self.reorder()
         for i in range(main.n_iter):
             risen = 1.0 if i >= main.rise else i / main.rise
             self.step(main, early.momentum + risen * (main.momentum - early.momentum))
@@ -162,6 +162,11 @@ class _Run:
         self.best = (loss, self.Z.copy())
         self.n_still = self.n_still + 1 if abs(fall) < allowed else 0
         return self.n_still >= self.schedule.patience
+
+    def reorder(self) -> None:
+        """Have points that are near in the layout near in memory, too."""
+        if len(self.Z) >= REORDER_FROM:
+            self.permute(_locality(self.Z))
 
     def permute(self, order: Any) -> None:
         with _interrupts_held_back():  # half of the state in another order would be a layout of other points

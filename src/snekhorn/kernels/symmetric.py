@@ -54,6 +54,27 @@ def _products(cost, lam, gam, u, v, mine):
     return first, second
 
 
+@njit(fastmath=FAST, cache=True, error_model="numpy")
+def _weigh(cost, lam, gam, lam_i, gam_i, w, log_p):
+    """w and L of one run of pairs."""
+    for j in range(cost.size):
+        inverse = 1.0 / (gam_i + gam[j])
+        log_p[j] = (lam_i + lam[j] - 2.0 * cost[j]) * inverse
+        w[j] = fast_exp(log_p[j]) * inverse
+
+
+@njit(fastmath=FAST, cache=True, error_model="numpy")
+def _weighed_products(w, log_p, near, y, u_i, v_i):
+    """What `_products` gives, from w and L; rows of y are (u, v)."""
+    first = second = 0.0
+    for k in range(w.size):
+        j = near[k]
+        wt = w[k] * (u_i + y[j, 0] - log_p[k] * (v_i + y[j, 1]))
+        first += wt
+        second -= wt * log_p[k]
+    return first, second
+
+
 @njit(cache=True, error_model="numpy")
 def _own_product(mine):
     """The products of the pair (i, i)."""
@@ -70,6 +91,13 @@ def _longest(start, stop, indptr):
     for i in range(start, stop):
         longest = max(longest, indptr[i + 1] - indptr[i])
     return longest
+
+
+@njit(nogil=True, cache=True)
+def _gather(x, near, first, second):
+    """The two columns of some rows of x."""
+    for k in range(near.size):
+        first[k], second[k] = x[near[k], 0], x[near[k], 1]
 
 
 @njit(nogil=True, cache=True)
@@ -95,9 +123,7 @@ def graph_terms(start, stop, indptr, indices, cost, x, self_loops, terms):
     lam, gam = np.empty(longest), np.empty(longest)
     for i in range(start, stop):
         row = slice(indptr[i], indptr[i + 1])
-        near = indices[row]
-        for k in range(near.size):
-            lam[k], gam[k] = x[near[k], 0], x[near[k], 1]
+        _gather(x, indices[row], lam, gam)
         terms[i] = 0.0
         _add_terms(cost[row], lam, gam, x[i, 0], x[i, 1], terms[i])
         if self_loops:
@@ -118,19 +144,23 @@ def dense_product(start, stop, cost, lam, gam, u, v, self_loops, out):
 
 
 @njit(nogil=True, cache=True)
-def graph_product(start, stop, indptr, indices, cost, x, self_loops, out):
-    """Product of minus the Hessian with (u, v) for a symmetric neighbour graph; rows of x are (lambda, gamma, u, v)."""
+def graph_weights(start, stop, indptr, indices, cost, x, weights):
+    """Write w and L for the edges of a symmetric neighbour graph: many products share them."""
     longest = _longest(start, stop, indptr)
-    lam, gam, u, v = np.empty(longest), np.empty(longest), np.empty(longest), np.empty(longest)
+    lam, gam = np.empty(longest), np.empty(longest)
     for i in range(start, stop):
         row = slice(indptr[i], indptr[i + 1])
-        near = indices[row]
-        for k in range(near.size):
-            theirs = x[near[k]]
-            lam[k], gam[k], u[k], v[k] = theirs[0], theirs[1], theirs[2], theirs[3]
-        mine = (x[i, 0], x[i, 1], x[i, 2], x[i, 3])
-        rest = _products(cost[row], lam, gam, u, v, mine)
-        own = _own_product(mine) if self_loops else (0.0, 0.0)
+        _gather(x, indices[row], lam, gam)
+        _weigh(cost[row], lam, gam, x[i, 0], x[i, 1], weights[0, row], weights[1, row])
+
+
+@njit(nogil=True, cache=True)
+def graph_product(start, stop, indptr, indices, weights, x, y, self_loops, out):
+    """Product of minus the Hessian with (u, v), the rows of y, from the weights of a symmetric neighbour graph."""
+    for i in range(start, stop):
+        row = slice(indptr[i], indptr[i + 1])
+        rest = _weighed_products(weights[0, row], weights[1, row], indices[row], y, y[i, 0], y[i, 1])
+        own = _own_product((x[i, 0], x[i, 1], y[i, 0], y[i, 1])) if self_loops else (0.0, 0.0)
         out[0, i] = rest[0] + own[0]
         out[1, i] = rest[1] + own[1]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .newton import Array, Point, Problem
+from .newton import Array, Linear, Point, Problem
 
 
 class FewRows:
@@ -37,9 +37,14 @@ class FewRows:
             entropy_gap=float(entropy_gap) if np.all(np.isfinite(gradient)) else np.inf,
         )
 
-    def product(self, x: Array, v: Array) -> Array:
-        product, rest = self.whole.product(x, v), slice(self.n_moving, None)
-        product[:, rest] = v[:, rest]
+    def hessian(self, x: Array) -> Linear:
+        whole, rest = self.whole.hessian(x), slice(self.n_moving, None)
+
+        def product(step: Array) -> Array:
+            found = whole(step)
+            found[:, rest] = step[:, rest]
+            return found
+
         return product
 
     def project(self, x: Array) -> Array:

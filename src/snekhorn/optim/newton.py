@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .few_rows import FewRows
 
 Array: TypeAlias = NDArray[Any]  # of float64
+Linear: TypeAlias = Callable[[Array], Array]  # a matrix, as the function that multiplies with it
 
 MAX_CG_ITERATIONS = 60
 MAX_PASSES = 1000  # a problem that is not solved by then is not going to be
@@ -75,7 +76,7 @@ class Problem(Protocol):
     upper: Array | float
 
     def evaluate(self, x: Array) -> Point: ...
-    def product(self, x: Array, v: Array) -> Array: ...
+    def hessian(self, x: Array) -> Linear: ...
     def project(self, x: Array) -> Array: ...
 
     def among(self, rows: NDArray[np.intp], x: Array) -> tuple[FewRows, Array] | None:
@@ -151,7 +152,7 @@ def maximize(
 def _direction(problem: Problem, point: Point, damping: float, tol: float, *, plain: bool) -> tuple[Array, float, int]:
     """Newton direction, the increase it promises, and the passes it took."""
     a, b, c, ridge = _blocks(point)
-    free = ~point.held
+    free, hessian = ~point.held, problem.hessian(point.x)
     determinant = np.maximum(a * c - b * b, 1e-12 * a * c + np.finfo(float).tiny)
 
     def precondition(r: Array, free: Array) -> Array:
@@ -159,7 +160,7 @@ def _direction(problem: Problem, point: Point, damping: float, tol: float, *, pl
         return np.where(free, both, np.stack([r[0] / a, np.zeros_like(a)])) / (1.0 + damping)
 
     def apply(v: Array, free: Array) -> Array:
-        h = problem.product(point.x, v)
+        h = hessian(v)
         h[1] += ridge * v[1]
         h += damping * np.stack([a * v[0] + b * v[1], b * v[0] + c * v[1]])
         h[1] *= free

@@ -21,6 +21,7 @@ TITLES = {
     "growth": "Growth",
     "quality": "Quality of layouts",
     "study": "Choices of the method",
+    "starts": "Descent or loss",
     "page": "Interactive page",
 }
 WITHOUT_DATA = {"hubs", "page"}

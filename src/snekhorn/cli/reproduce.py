@@ -30,6 +30,12 @@ def reproduce(
     draw: Annotated[
         bool, typer.Option("--draw", help="Compute nothing; draw what there is and write the page again.")
     ] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", min=1, help="Cells computed at once, a core each.  (default: all cores; with --quick 1)"
+        ),
+    ] = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -43,10 +49,13 @@ def reproduce(
         from ..datasets.loading import data_folder
         from ..experiments import Settings
         from ..experiments.page import write_page
+        from ..kernels.threads import count_threads
 
         experiments = _experiments(name)
         data_folder(data)  # a folder that is not there is an error now, not a table of empty cells later
-        settings, folder = Settings(quick, data), out or (QUICK if quick else FULL)
+        # A quick run is over before other processes have imported what they need.
+        settings = Settings(quick, data, jobs or (1 if quick else count_threads(None)))
+        folder = out or (QUICK if quick else FULL)
         folder.mkdir(parents=True, exist_ok=True)
         page = folder.parent / f"{folder.name}.md"
         _check_page(page)

@@ -6,12 +6,14 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from matplotlib.figure import Figure
 
 from ..datasets import MissingData
+from .cores import each
 from .store import Store
 
 Cells: TypeAlias = Mapping[str, Mapping[str, Any]]  # results by key
@@ -36,10 +38,13 @@ class Settings:
         Few and small cases, to see that everything runs.
     data : Path or None
         Folder of data sets; None for the one that SNEKHORN_DATA names.
+    jobs : int
+        Cells computed at once, each on a core of its own.
     """
 
     quick: bool = False
     data: Path | None = None
+    jobs: int = 1
 
     @property
     def seeds(self) -> range:
@@ -80,13 +85,17 @@ class Experiment:
         """Compute what is not there yet; every cell is kept as soon as it is finished."""
         store, plan = self.store(folder, quick=settings.quick), self.plan(settings)
         store.n_planned = len(plan)
-        left = [key for key in plan if key not in store]
-        for i, key in enumerate(left):
+        left = {key: partial(_computed, compute) for key, compute in plan.items() if key not in store}
+
+        def tell() -> None:
             if progress is not None:
-                progress(key, len(plan) - len(left) + i, len(plan))
-            store.put(key, _computed(plan[key]))
-        if progress is not None:
-            progress("", len(plan), len(plan))
+                progress(next(iter(left), ""), len(plan) - len(left), len(plan))
+
+        tell()
+        for key, cell in each(dict(left), settings.jobs):
+            store.put(key, cell)
+            del left[key]
+            tell()
         return store
 
     def picture(self, folder: Path, cells: Cells) -> list[Path]:

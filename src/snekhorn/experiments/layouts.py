@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from .. import TSNE, TSNEkhorn
 from ..embedding.report import Stop
+from ..kernels.threads import count_threads
 from ..metrics import silhouette, trustworthiness
 from ..sweep import sweep
 from .experiment import NotAvailable
@@ -85,8 +85,9 @@ def scores(X: Array, y: Any, Z: Array) -> dict[str, float]:
 def _opentsne(X: Array, perplexity: int, seed: int) -> Array:
     from openTSNE import TSNE as OpenTSNE
 
-    logging.getLogger("openTSNE").setLevel(logging.ERROR)  # it lowers perplexities above a third of the points
-    return np.asarray(OpenTSNE(perplexity=perplexity, random_state=seed, n_jobs=-1).fit(X))
+    if perplexity > (len(X) - 1) / 3:
+        raise NotAvailable(f"openTSNE lowers perplexities above a third of the points, {len(X)} here.")
+    return np.asarray(OpenTSNE(perplexity=perplexity, random_state=seed, n_jobs=count_threads(None)).fit(X))
 
 
 def _umap(X: Array, perplexity: int, seed: int) -> Array:
@@ -106,6 +107,7 @@ PEERS: dict[str, tuple[str, Callable[[Array, int, int], Array]]] = {
     "umap-learn": ("umap", _umap),
     "scikit-learn": ("sklearn", _sklearn),
 }
+SEEDLESS = ("scikit-learn",)  # its start is not random either: all seeds give the same layout
 
 
 def peer_layout(column: str, X: Array, perplexity: int, seed: int) -> Array:

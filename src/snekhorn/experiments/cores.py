@@ -1,0 +1,42 @@
+"""Cells on all cores: one a core, because most of what they compute gains little from a second one."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import Any
+
+Compute = Callable[[], dict[str, Any]]
+
+
+def each(plan: Mapping[str, Compute], jobs: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Keys and what was computed for them, as it is finished; several at once are processes of their own."""
+    if jobs == 1 or len(plan) < 2:
+        yield from ((key, compute()) for key, compute in plan.items())
+        return
+    # Started anew rather than forked: threads that this process has already would be missing in its copies.
+    context = multiprocessing.get_context("spawn")
+    cores = context.SimpleQueue()
+    for core in range(jobs):
+        cores.put(core)
+    before = set(multiprocessing.active_children())
+    with ProcessPoolExecutor(jobs, context, initializer=_take_core, initargs=(cores,)) as pool:
+        futures = {pool.submit(compute): key for key, compute in plan.items()}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BaseException:  # what is not finished need not be
+            for process in set(multiprocessing.active_children()) - before:
+                process.terminate()  # the pool sees that it is broken, and ends
+            raise
+
+
+def _take_core(cores: Any) -> None:
+    """Let this process have one core, which every package heeds; and let its parent answer to the keyboard."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(os, "sched_setaffinity"):  # elsewhere processes share the cores
+        allowed = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {allowed[cores.get() % len(allowed)]})

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from .. import TSNE, TSNEkhorn
 from ..embedding.report import Stop
-from ..kernels.threads import count_threads
 from ..metrics import silhouette, trustworthiness
 from ..sweep import sweep
 from .experiment import NotAvailable
@@ -83,11 +82,12 @@ def scores(X: Array, y: Any, Z: Array) -> dict[str, float]:
 
 
 def _opentsne(X: Array, perplexity: int, seed: int) -> Array:
+    from joblib import cpu_count
     from openTSNE import TSNE as OpenTSNE
 
     if perplexity > (len(X) - 1) / 3:
         raise NotAvailable(f"openTSNE lowers perplexities above a third of the points, {len(X)} here.")
-    return np.asarray(OpenTSNE(perplexity=perplexity, random_state=seed, n_jobs=count_threads(None)).fit(X))
+    return np.asarray(OpenTSNE(perplexity=perplexity, random_state=seed, n_jobs=cpu_count()).fit(X))
 
 
 def _umap(X: Array, perplexity: int, seed: int) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from .fastexp import fast_log
+from .graphs import longest_row
 from .threads import FAST
 
 
@@ -61,14 +62,27 @@ def row_energy(p, squared, student):
     return total if np.isfinite(spread) else spread  # the logarithm would hide an overflow
 
 
+@njit(fastmath=FAST, cache=True, error_model="numpy")
+def _squared_distances(near, z, i, out):
+    """r^2 of one run of pairs"""
+    if z.shape[1] == 2:  # in one loop, which becomes vector instructions
+        x, y = z[i, 0], z[i, 1]
+        for k in range(near.size):
+            dx, dy = np.float64(x - z[near[k], 0]), np.float64(y - z[near[k], 1])
+            out[k] = dx * dx + dy * dy
+        return
+    for k in range(near.size):
+        out[k] = 0.0
+        for axis in range(z.shape[1]):
+            out[k] += np.float64(z[i, axis] - z[near[k], axis]) ** 2
+
+
 @njit(nogil=True, cache=True)
 def energy(start, stop, indptr, indices, p, z, student, out):
     """sum_j P_ij C_ij for every row."""
+    squared = np.empty(longest_row(start, stop, indptr))
     for i in range(start, stop):
         row = slice(indptr[i], indptr[i + 1])
         near = indices[row]
-        squared = np.zeros(near.size)
-        for k in range(near.size):
-            for axis in range(z.shape[1]):
-                squared[k] += np.float64(z[i, axis] - z[near[k], axis]) ** 2
-        out[i] = row_energy(p[row], squared, student)
+        _squared_distances(near, z, i, squared[: near.size])
+        out[i] = row_energy(p[row], squared[: near.size], student)

@@ -1,6 +1,5 @@
 """The potential of charges by the direct sum over all pairs, for the Student and the Gaussian kernel."""
 
-import numpy as np
 from numba import njit
 
 from .fastexp import fast_exp
@@ -38,6 +37,16 @@ def _gaussian_row(x, y, w, charge, x_i, y_i, w_i):
 
 
 @njit(nogil=True, cache=True)
+def _row(x, y, w, charge, place, student):
+    """Value and gradient at one place."""
+    if student:
+        value, by_x, by_y, by_w = _student_row(x, y, w, charge, place[0], place[1], place[2])
+    else:
+        value, by_x, by_y, by_w = _gaussian_row(x, y, w, charge, place[0], place[1], place[2])
+    return value, 2.0 * by_x, 2.0 * by_y, 2.0 * by_w
+
+
+@njit(nogil=True, cache=True)
 def direct_sums(start, stop, points, charge, places, student, out):
     """Value and gradient, at the columns of `places`, of the potential of charges at the columns of `points`.
 
@@ -45,21 +54,16 @@ def direct_sums(start, stop, points, charge, places, student, out):
     """
     x, y, w = points[0], points[1], points[2]
     for i in range(start, stop):
-        x_i, y_i, w_i = places[0, i], places[1, i], places[2, i]
-        if student:
-            value, by_x, by_y, by_w = _student_row(x, y, w, charge, x_i, y_i, w_i)
-        else:
-            value, by_x, by_y, by_w = _gaussian_row(x, y, w, charge, x_i, y_i, w_i)
-        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = value, 2.0 * by_x, 2.0 * by_y, 2.0 * by_w
+        out[i] = _row(x, y, w, charge, (places[0, i], places[1, i], places[2, i]), student)
 
 
 @njit(nogil=True, cache=True)
 def others_sums(start, stop, points, charge, student, out):
     """The same at the points themselves, without a charge's own term, which would drown those of charges far away."""
+    x, y, w = points[0], points[1], points[2]
     for i in range(start, stop):
-        out[i] = 0.0
-        here = points[:, i : i + 1]
-        before, after = out[i : i + 1], np.empty((1, 4))
-        direct_sums(0, 1, points[:, :i], charge[:i], here, student, before)
-        direct_sums(0, 1, points[:, i + 1 :], charge[i + 1 :], here, student, after)
-        out[i] += after[0]
+        here, rest = (x[i], y[i], w[i]), slice(i + 1, x.size)
+        before = _row(x[:i], y[:i], w[:i], charge[:i], here, student)
+        after = _row(x[rest], y[rest], w[rest], charge[rest], here, student)
+        for k in range(4):
+            out[i, k] = before[k] + after[k]

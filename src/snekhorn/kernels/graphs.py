@@ -10,6 +10,15 @@ from .threads import FAST
 
 
 @njit(nogil=True, cache=True)
+def longest_row(start, stop, indptr):
+    """Length of the longest of these rows."""
+    longest = 0
+    for i in range(start, stop):
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    return longest
+
+
+@njit(nogil=True, cache=True)
 def count_union(start, stop, indptr, indices, other_indptr, other_indices, counts):
     """Length of every row of the union."""
     for i in range(start, stop):

@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from .fastexp import fast_exp
+from .graphs import longest_row
 from .threads import FAST
 
 # Columns of the array that the `*_terms` kernels fill.
@@ -85,15 +86,6 @@ def _own_product(mine):
 
 
 @njit(nogil=True, cache=True)
-def _longest(start, stop, indptr):
-    """Length of the longest row."""
-    longest = 0
-    for i in range(start, stop):
-        longest = max(longest, indptr[i + 1] - indptr[i])
-    return longest
-
-
-@njit(nogil=True, cache=True)
 def _gather(x, near, first, second):
     """The two columns of some rows of x."""
     for k in range(near.size):
@@ -119,7 +111,7 @@ def graph_terms(start, stop, indptr, indices, cost, x, self_loops, terms):
 
     x has a row (lambda, gamma) for every point: what is known of a neighbour lies in one place of the memory.
     """
-    own_cost, longest = np.zeros(1, cost.dtype), _longest(start, stop, indptr)
+    own_cost, longest = np.zeros(1, cost.dtype), longest_row(start, stop, indptr)
     lam, gam = np.empty(longest), np.empty(longest)
     for i in range(start, stop):
         row = slice(indptr[i], indptr[i + 1])
@@ -146,7 +138,7 @@ def dense_product(start, stop, cost, lam, gam, u, v, self_loops, out):
 @njit(nogil=True, cache=True)
 def graph_weights(start, stop, indptr, indices, cost, x, weights):
     """Write w and L for the edges of a symmetric neighbour graph: many products share them."""
-    longest = _longest(start, stop, indptr)
+    longest = longest_row(start, stop, indptr)
     lam, gam = np.empty(longest), np.empty(longest)
     for i in range(start, stop):
         row = slice(indptr[i], indptr[i + 1])

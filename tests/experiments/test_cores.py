@@ -2,8 +2,11 @@
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import time
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -57,3 +60,37 @@ def test_a_run_that_is_given_up_ends_its_processes():
     next(cells)
     cells.close()
     assert not multiprocessing.active_children()
+
+
+PARENT = """
+import os
+from snekhorn.experiments.cores import each
+from tests.experiments.test_cores import sleep, where
+
+if __name__ == "__main__":
+    for _, cell in each({"a": where, "slow": sleep, "slower": sleep}, 2):
+        print(cell["process"], flush=True)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes cannot be looked at here")
+def test_processes_end_with_a_parent_that_is_killed(tmp_path):
+    script = tmp_path / "parent.py"
+    script.write_text(PARENT)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen([sys.executable, str(script)], env=environment, stdout=subprocess.PIPE, text=True) as parent:
+        child = int(parent.stdout.readline())
+        parent.kill()
+    for _ in range(100):
+        if not _runs(child):
+            return
+        time.sleep(0.1)
+    pytest.fail("the process goes on")
+
+
+def _runs(process):
+    """Whether it is there, and no zombie that nobody has waited for."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

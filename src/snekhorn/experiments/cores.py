@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import Any
@@ -37,6 +38,15 @@ def each(plan: Mapping[str, Compute], jobs: int) -> Iterator[tuple[str, dict[str
 def _take_core(cores: Any) -> None:
     """Let this process have one core, which every package heeds; and let its parent answer to the keyboard."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     if hasattr(os, "sched_setaffinity"):  # elsewhere processes share the cores
         allowed = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {allowed[cores.get() % len(allowed)]})
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed cannot end its processes."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -44,6 +44,15 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     assert not list(tmp_path.glob(".snekhorn-*"))
 
 
+def test_cells_are_in_the_order_planned_whenever_they_were_finished(tmp_path):
+    store = Store(tmp_path / "a.json")
+    for name in ("other", "c", "a"):
+        store.put(name, {})
+    store.planned = ("a", "b", "c")
+    store.put("b", {})
+    assert list(store.cells) == list(Store(tmp_path / "a.json").cells) == ["a", "b", "c", "other"]
+
+
 def test_what_was_not_available_is_tried_again(tmp_path):
     def absent():
         raise NotAvailable("no data")

@@ -31,14 +31,15 @@ class Store:
     Attributes
     ----------
     cells : dict
-    n_planned : int
-        How many there will be, noted in the file.
+        In the order planned, whatever order they were finished in.
+    planned : tuple of str
+        Keys of all that there will be; their number is noted in the file.
     """
 
     def __init__(self, path: Path, *, quick: bool = False) -> None:
         self.path, self.quick = path, quick
         self.cells: dict[str, dict[str, Any]] = {}
-        self.n_planned = 0
+        self.planned: tuple[str, ...] = ()
         if path.exists():
             self.cells = self._read()["cells"]
 
@@ -48,7 +49,8 @@ class Store:
 
     def put(self, key: str, cell: dict[str, Any]) -> None:
         """Keep a cell."""
-        self.cells[key] = plain(cell)
+        cells = {**self.cells, key: plain(cell)}
+        self.cells = {key: cells[key] for key in dict.fromkeys((*self.planned, *cells)) if key in cells}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(self.path) as file:
             file.write_text(self._text(), encoding="utf-8")
@@ -56,7 +58,7 @@ class Store:
     def _text(self) -> str:
         head = {
             "quick": self.quick,
-            "planned": max(self.n_planned, len(self.cells)),
+            "planned": max(len(self.planned), len(self.cells)),
             "date": datetime.now(timezone.utc).date().isoformat(),
             "versions": _versions(),
         }

@@ -55,7 +55,8 @@ def bare(ax: Axes, box: NDArray[np.float64]) -> None:
     """Axes that show a layout, of which only distances mean something: no ticks, no frame, one scale."""
     ax.set_xlim(*box[0])
     ax.set_ylim(*box[1])
-    ax.set_aspect("equal", adjustable="box", anchor="W")  # what does not fill its room leaves it to the legend
+    # What does not fill its room leaves it to the legend; titles beside each other are level.
+    ax.set_aspect("equal", adjustable="box", anchor="NW")
     ax.set_axis_off()
 
 

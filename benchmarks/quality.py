@@ -41,7 +41,7 @@ def paper_form(X: np.ndarray, perplexity: int, seed: int) -> np.ndarray:
     return model.fit_transform(X)
 
 
-def opentsne(X: np.ndarray, perplexity: int, seed: int) -> np.ndarray:
+def opentsne(X: np.ndarray, perplexity: float, seed: int) -> np.ndarray:
     from openTSNE import TSNE
 
     return np.asarray(TSNE(perplexity=perplexity, random_state=seed, n_jobs=N_THREADS).fit(X))
@@ -51,6 +51,11 @@ def umap(X: np.ndarray, perplexity: int, seed: int) -> np.ndarray:
     from umap import UMAP
 
     return UMAP(n_neighbors=perplexity, random_state=seed).fit_transform(X)
+
+
+def used(tool: str, perplexity: int, n: int) -> float:
+    """The perplexity that a tool takes where it is asked for this one: openTSNE none above a third of the points."""
+    return min(perplexity, round((n - 1) / 3, 1)) if tool == "openTSNE" else perplexity
 
 
 TOOLS = {"t-SNEkhorn": ours, "t-SNEkhorn, self-loops": paper_form, "openTSNE": opentsne, "umap-learn": umap}
@@ -77,7 +82,7 @@ def measure(name: str, tools: tuple[str, ...], *, quick: bool = False) -> list[d
         for perplexity in grid:
             for seed in range(1 if tool in DETERMINISTIC else seeds):
                 case = {"data": name, "tool": tool, "perplexity": perplexity, "seed": seed}
-                rows.append({**case, **(_kept(case) or _scores(X, y, case))})
+                rows.append({**case, "used": used(tool, perplexity, len(X)), **(_kept(case) or _scores(X, y, case))})
         say(f"quality: {name}, {tool}")
     return rows
 
@@ -91,7 +96,7 @@ def table(results: dict) -> str:
         for name in dict.fromkeys(row["data"] for row in rows):
             best = {tool: _best(rows, name, tool, score) for tool in TOOLS}
             top = max(value for value, _ in best.values())
-            cells = [f"{'**' if v == top else ''}{v:.3f}{'**' if v == top else ''} ({p})" for v, p in best.values()]
+            cells = [f"{'**' if v == top else ''}{v:.3f}{'**' if v == top else ''} ({p:g})" for v, p in best.values()]
             paper = f"{PAPER[name]:.3f}" if score == "silhouette" and name in PAPER else ""
             lines.append([name, *cells, *([paper] if score == "silhouette" else [])])
         header = ["data", *TOOLS, *(["the paper's"] if score == "silhouette" else [])]
@@ -99,12 +104,12 @@ def table(results: dict) -> str:
     return "\n\n".join(parts)
 
 
-def _best(rows: list[dict], name: str, tool: str, score: str) -> tuple[float, int]:
-    """Largest mean over seeds, and its perplexity."""
-    values: dict[int, list[float]] = {}
+def _best(rows: list[dict], name: str, tool: str, score: str) -> tuple[float, float]:
+    """Largest mean over seeds, and the perplexity it was reached with."""
+    values: dict[float, list[float]] = {}
     for row in rows:
         if row["data"] == name and row["tool"] == tool:
-            values.setdefault(row["perplexity"], []).append(row[score])
+            values.setdefault(row["used"], []).append(row[score])
     return max(
         ((float(np.mean(scores)), perplexity) for perplexity, scores in values.items()), default=(float("nan"), 0)
     )

@@ -1,6 +1,6 @@
 """What the choices of the method do to its layouts: self-loops, exaggeration, descent, perplexity against n.
 
-Every variant differs from the defaults in one respect. Scores are the best, or the mean, over a few perplexities.
+Every variant differs from the defaults in one choice. Scores are the best, or the mean, over a few perplexities.
 """
 
 import warnings

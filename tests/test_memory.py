@@ -1,6 +1,11 @@
+import tracemalloc
+
+import numpy as np
 import pytest
 
 from snekhorn import memory
+from snekhorn.affinities import SymmetricEntropicAffinity
+from snekhorn.pairs import BYTES_PER_EDGE
 
 
 def test_what_fits_passes(monkeypatch):
@@ -22,3 +27,16 @@ def test_a_system_that_does_not_tell_is_trusted(monkeypatch):
 def test_this_system_has_some():
     available = memory.available_bytes()
     assert available is None or available > memory.GIB / 100
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("p", [2, 200])  # with few hubs, and with many
+def test_what_is_asked_for_an_affinity_of_neighbours_is_enough(p, dtype):
+    X, k = np.random.default_rng(0).normal(size=(3000, p)).astype(dtype), 30
+    affinity = SymmetricEntropicAffinity(10.0, n_neighbors=k, self_loops=False)
+    affinity.fit(X[:500])  # what it takes to compile a kernel does not count
+    tracemalloc.start()
+    affinity.fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.3 < peak / (BYTES_PER_EDGE * k * len(X)) < 1.0

@@ -2,5 +2,4 @@
 
 from .cli import main
 
-if __name__ == "__main__":  # and not where a process that it starts looks here
-    main()
+main()

@@ -14,7 +14,6 @@ from .kernels import entropic, graphs, sweep, symmetric
 from .kernels.threads import run_rows
 
 Array: TypeAlias = NDArray[Any]  # of float64, or float32 where the input is
-Linear: TypeAlias = Callable[[Array], Array]  # a matrix, as the function that multiplies with it
 
 ROWS_AT_ONCE = 256  # of a dense matrix, where a temporary of the whole would double the memory
 MANY_POINTS = 100_000  # of a graph, whose passes are then bound by memory
@@ -98,8 +97,11 @@ class DenseCost(_Cost):
         self._run(symmetric.dense_terms, self.matrix, lam, gam, self_loops, terms)
         return terms
 
-    def hessian(self, lam: Array, gam: Array, *, self_loops: bool) -> Linear:
-        """Minus the Hessian of the symmetric dual, as the function that multiplies it with (u, v)."""
+    def hessian(self, lam: Array, gam: Array, *, self_loops: bool) -> Callable[[Array], Array]:
+        """Minus the Hessian of the symmetric dual, as the function that multiplies it with (u, v).
+
+        Its weights are computed for every product: to keep them would take two more matrices.
+        """
 
         def product(step: Array) -> Array:
             out = np.empty((2, self.n_points))
@@ -198,7 +200,7 @@ class GraphCost(_Cost):
         self._run(symmetric.graph_terms, self.indptr, self.indices, self.values, x, self_loops, terms)
         return terms
 
-    def hessian(self, lam: Array, gam: Array, *, self_loops: bool) -> Linear:
+    def hessian(self, lam: Array, gam: Array, *, self_loops: bool) -> Callable[[Array], Array]:
         weights, x = np.empty((2, self.n_pairs)), np.stack([lam, gam], axis=1)
         self._run(symmetric.graph_weights, self.indptr, self.indices, self.values, x, weights)
 

@@ -16,7 +16,7 @@ from .neighbors import DIRECT, Neighbors, find_neighbors, from_squared, unit_row
 from .validation import check_cost_matrix, check_count, check_perplexity, check_points, check_range
 
 NEIGHBORS_PER_PERPLEXITY = 3
-BYTES_PER_EDGE = 100  # of a neighbour graph, made symmetric and turned into an affinity, at its peak
+BYTES_PER_EDGE = 130  # of a neighbour graph, made symmetric and turned into an affinity, at its peak
 SPARSE_REMEDY = "set n_neighbors='auto' for a sparse affinity, whose memory grows with n only"
 GRAPH_REMEDY = "lower n_neighbors or perplexity"
 

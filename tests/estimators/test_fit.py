@@ -1,6 +1,7 @@
 """What a fit leaves behind: the layout, the report, the divergence; and how it ends before its time."""
 
 import inspect
+import warnings
 
 import numpy as np
 import pytest
@@ -240,6 +241,16 @@ def test_a_given_start_is_used_as_it_is(X):
     start = 3.0 * X[:, :2]
     Z = quick(TSNEkhorn, init=start, max_iter=1, learning_rate=1e-9).fit_transform(X)
     np.testing.assert_allclose(Z, start, atol=1e-6)
+
+
+@pytest.mark.parametrize(("scale", "lost"), [(1.0, False), (1e4, True)])
+def test_a_start_so_wide_that_points_do_not_find_each_other_is_told(scale, lost):
+    X = clusters(60)
+    start = scale * np.random.default_rng(0).normal(size=(60, 2))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        TSNEkhorn(perplexity=10, init=start).fit(X)
+    assert any("worse than all points in one place" in str(warning.message) for warning in said) == lost
 
 
 def test_momentum_of_the_student_kernel_rises():

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from threadpoolctl import threadpool_info
 
 from snekhorn.experiments import EXPERIMENTS, Settings
 from snekhorn.experiments.cores import each
@@ -16,7 +17,12 @@ from snekhorn.kernels.threads import count_threads
 
 
 def where():
-    return {"process": os.getpid(), "threads": count_threads(None)}
+    pools = [pool["num_threads"] for pool in threadpool_info()]
+    return {"process": os.getpid(), "cores": os.sched_getaffinity(0), "threads": [count_threads(None), *pools]}
+
+
+def die():
+    os._exit(1)
 
 
 def fail():
@@ -31,19 +37,32 @@ def sleep():
 def test_cells_computed_at_once_are_those_computed_one_after_the_other(tmp_path):
     stores = [EXPERIMENTS["table1"].run(tmp_path / str(n), Settings(quick=True, jobs=n)) for n in (1, 2)]
     one, two = ({key: {**cell, "seconds": 0} for key, cell in store.cells.items()} for store in stores)
-    assert one == two
+    assert list(one.items()) == list(two.items())
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes cannot be given a core here")
 def test_every_process_has_one_core():
     found = dict(each({str(i): where for i in range(6)}, 2))
     assert len(found) == 6
-    assert {cell["threads"] for cell in found.values()} == {1}
+    assert {threads for cell in found.values() for threads in cell["threads"]} == {1}
+    cores = {cell["process"]: cell["cores"] for cell in found.values()}
+    assert all(len(core) == 1 for core in cores.values())
+    assert len(set.union(*cores.values())) == min(len(cores), len(os.sched_getaffinity(0)))
     assert os.getpid() not in {cell["process"] for cell in found.values()}
 
 
 def test_one_job_needs_no_process():
     assert {cell["process"] for _, cell in each({"a": where, "b": where}, 1)} == {os.getpid()}
+
+
+def test_more_jobs_than_cells_are_no_more_processes():
+    assert len({cell["process"] for _, cell in each({"a": where, "b": where}, 10**6)}) <= 2
+
+
+def test_a_process_that_is_killed_is_told():
+    with pytest.raises(MemoryError, match="lower --jobs"):
+        dict(each({"a": die, "b": where}, 2))
+    assert not multiprocessing.active_children()
 
 
 @pytest.mark.parametrize("others", [{}, {"slow": sleep}])

@@ -48,7 +48,8 @@ def test_cells_are_in_the_order_planned_whenever_they_were_finished(tmp_path):
     store = Store(tmp_path / "a.json")
     for name in ("other", "c", "a"):
         store.put(name, {})
-    store.planned = ("a", "b", "c")
+    store.plan("abc")
+    assert list(store.cells) == ["a", "c", "other"]
     store.put("b", {})
     assert list(store.cells) == list(Store(tmp_path / "a.json").cells) == ["a", "b", "c", "other"]
 

@@ -120,7 +120,22 @@ def test_no_header(tmp_path):
     (tmp_path / "t.csv").write_text("1,2\n3,4\n5,6\n")
     table = read_table(tmp_path / "t.csv")
     np.testing.assert_array_equal(table.X, [[1, 2], [3, 4], [5, 6]])
-    assert any("no header" in note for note in table.notes)
+    assert any("not a header" in note for note in table.notes)
+
+
+@pytest.mark.parametrize(
+    ("first", "header"),
+    [
+        ("14.2,1000,red", False),
+        ("length,width,colour", True),
+        ("2001,2002,country", True),  # whole numbers may be names
+        ("0.5,0.9,colour", False),
+        ("q0.5,q0.9,colour", True),
+    ],
+)
+def test_a_first_line_with_text_may_be_a_point(first, header, tmp_path):
+    (tmp_path / "t.csv").write_text(f"{first}\n13.2,1050,red\n12.1,900,white\n")
+    assert len(read_table(tmp_path / "t.csv").X) == 2 + (not header)
 
 
 def test_an_index_without_a_name_names_the_rows(tmp_path):
@@ -153,6 +168,11 @@ def test_labels_keep_what_they_say(tmp_path):
     table = read_table(tmp_path / "t.csv", label="digit", id="zip")
     assert table.metadata.to_pydict() == {"zip": ["007", "010"], "digit": [3, 4], "flag": ["true", "false"]}
     assert table.columns == ["a", "b"]
+
+
+def test_ids_that_are_whole_numbers_stay_numbers(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,bottle\n1,2,1000\n3,4,1001\n")
+    assert read_table(tmp_path / "t.csv", id="bottle").metadata.to_pydict() == {"bottle": [1000, 1001]}
 
 
 def test_text_that_numbers_would_not_hold_stays_text(tmp_path):

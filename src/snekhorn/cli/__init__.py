@@ -3,6 +3,8 @@
 
 def main() -> None:
     """Run the command line."""
-    from .app import app
-
+    try:
+        from .app import app
+    except KeyboardInterrupt:  # while it is loaded
+        raise SystemExit(130) from None
     app()

@@ -48,13 +48,13 @@ def reproduce(
     with session(as_json=as_json, quiet=quiet) as run:
         from ..datasets.loading import data_folder
         from ..experiments import Settings
+        from ..experiments.cores import count_cores
         from ..experiments.page import write_page
-        from ..kernels.threads import count_threads
 
         experiments = _experiments(name)
         data_folder(data)  # a folder that is not there is an error now, not a table of empty cells later
         # A quick run is over before other processes have imported what they need.
-        settings = Settings(quick, data, jobs or (1 if quick else count_threads(None)))
+        settings = Settings(quick, data, jobs or (1 if quick else count_cores()))
         folder = out or (QUICK if quick else FULL)
         folder.mkdir(parents=True, exist_ok=True)
         page = folder.parent / f"{folder.name}.md"
@@ -66,10 +66,12 @@ def reproduce(
                     store = experiment.store(folder, quick=quick) if draw else _run(run, experiment, folder, settings)
                     facts[experiment.name] = _drawn(experiment, folder, store)
                 write_page(folder, page)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, MemoryError) as error:
+            write_page(folder, page)
+            if isinstance(error, MemoryError):
+                raise
             run.interrupted = True
             run.note("interrupted; finished cells are kept: start again to go on.")
-            write_page(folder, page)
         run.result({"experiments": facts, "folder": str(folder), "page": str(page)}, _text(facts, page))
 
 

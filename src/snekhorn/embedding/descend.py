@@ -108,8 +108,9 @@ class _Run:
             bar.update()
             if self.due() and self.look(bar):
                 return Stop.CALLBACK
-        self.descent.forget()
-        self.reorder()
+        if early.n_iter:
+            self.descent.forget()
+            self.reorder()
         for i in range(main.n_iter):
             risen = 1.0 if i >= main.rise else i / main.rise
             self.step(main, early.momentum + risen * (main.momentum - early.momentum))

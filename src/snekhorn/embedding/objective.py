@@ -103,6 +103,11 @@ class Objective:
         """KL(P | Q) / n, which the loss is too where P has the row sums of Q."""
         return self.loss(Z) + self.normalization.shift(self.mass) / self.n_points
 
+    @property
+    def divergence_of_one_place(self) -> float:
+        """That of a layout with all points in one place, which any other should be better than."""
+        return self.negative_entropy / self.n_points + float(np.log(self.n_points))
+
     def loss(self, Z: Array, exaggeration: float = 1.0) -> float:
         """What is descended, the attraction's part multiplied by `exaggeration`."""
         rows = np.empty(self.n_points)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import Enum
 
-OVERFLOW = "the layout overflowed; lower learning_rate, or set it to 'auto'."
+OVERFLOW = "the layout overflowed; lower learning_rate, or set it to 'auto'; scale init down where it is an array."
 
 
 class Stop(str, Enum):

@@ -312,6 +312,12 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.n_iter_, self.report_ = report.n_iter, report
         if report.reason in (Stop.MAX_ITER.value, Stop.INTERRUPTED.value):
             warn(f"{type(self).__name__}: {report}.", ConvergenceWarning)
+        if not isinstance(self.init, str) and self.kl_divergence_ > objective.divergence_of_one_place:
+            warn(
+                f"{type(self).__name__}: the layout is worse than all points in one place would be, because init is so "
+                "wide that points no longer find each other; scale it to a standard deviation of 1 or less.",
+                ConvergenceWarning,
+            )
         if np.ptp(Z, axis=0).max() < COLLAPSED:
             warn(
                 f"{type(self).__name__}: the layout has shrunk to one place, because P hardly tells pairs of points "

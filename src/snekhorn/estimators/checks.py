@@ -46,7 +46,8 @@ def check_parameters(model: NeighborEmbedding) -> None:
         model.affinity._check_parameters()
     elif model.affinity is not None:
         raise ValueError(
-            f"affinity must be None, 'precomputed' or an object of snekhorn.affinities, got {model.affinity!r}."
+            "affinity must be None, 'precomputed' or an object of snekhorn.affinities, got an object of type "
+            f"{type(model.affinity).__name__}; to give P itself, set affinity='precomputed' and pass P as X."
         )
 
 

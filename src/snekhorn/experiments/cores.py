@@ -8,14 +8,24 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 Compute = Callable[[], dict[str, Any]]
+MOST = 60  # processes, a little less than Windows can wait for
+
+
+def count_cores() -> int:
+    """Cores that processes can have each to itself; one where the system does not let them choose."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else 1
 
 
 def each(plan: Mapping[str, Compute], jobs: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """Keys and what was computed for them, as it is finished; several at once are processes of their own."""
-    if jobs == 1 or len(plan) < 2:
+    jobs = min(jobs, len(plan), MOST)
+    if jobs < 2:
         yield from ((key, compute()) for key, compute in plan.items())
         return
     # Started anew rather than forked: threads that this process has already would be missing in its copies.
@@ -25,10 +35,15 @@ def each(plan: Mapping[str, Compute], jobs: int) -> Iterator[tuple[str, dict[str
         cores.put(core)
     before = set(multiprocessing.active_children())
     with ProcessPoolExecutor(jobs, context, initializer=_take_core, initargs=(cores,)) as pool:
-        futures = {pool.submit(compute): key for key, compute in plan.items()}
         try:
+            futures = {pool.submit(compute): key for key, compute in plan.items()}
             for future in as_completed(futures):
                 yield futures[future], future.result()
+        except BrokenProcessPool:
+            raise MemoryError(
+                "a process was ended from outside, perhaps for lack of memory; lower --jobs and start again: finished "
+                "cells are kept."
+            ) from None
         except BaseException:  # what is not finished need not be
             for process in set(multiprocessing.active_children()) - before:
                 process.terminate()  # the pool sees that it is broken, and ends
@@ -36,10 +51,11 @@ def each(plan: Mapping[str, Compute], jobs: int) -> Iterator[tuple[str, dict[str
 
 
 def _take_core(cores: Any) -> None:
-    """Let this process have one core, which every package heeds; and let its parent answer to the keyboard."""
+    """Let this process have one core and the packages in it one thread; and let its parent answer to the keyboard."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    if hasattr(os, "sched_setaffinity"):  # elsewhere processes share the cores
+    threadpool_limits(1)  # NumPy is loaded by now, and has counted the cores
+    if hasattr(os, "sched_setaffinity"):
         allowed = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {allowed[cores.get() % len(allowed)]})
 

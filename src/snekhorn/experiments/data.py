@@ -72,7 +72,7 @@ def raw_points(name: str, settings: Settings) -> tuple[NDArray[np.float64], NDAr
 
 @lru_cache(maxsize=8)
 def _points(name: str, folder: Path | None, quick: bool) -> tuple[NDArray[np.float64], NDArray[Any]] | MissingData:  # noqa: FBT001
-    """An error is kept like points are: a home that does not answer is asked once, not for every cell."""
+    """An error is kept like points are: a home that does not answer is asked once a process, not for every cell."""
     try:
         X, y = raw_points(name, Settings(quick, folder))
     except MissingData as error:

@@ -84,7 +84,7 @@ class Experiment:
     def run(self, folder: Path, settings: Settings, progress: Progress | None = None) -> Store:
         """Compute what is not there yet; every cell is kept as soon as it is finished."""
         store, plan = self.store(folder, quick=settings.quick), self.plan(settings)
-        store.planned = tuple(plan)
+        store.plan(plan)
         left = {key: partial(_computed, compute) for key, compute in plan.items() if key not in store}
 
         def tell() -> None:

@@ -107,7 +107,7 @@ PEERS: dict[str, tuple[str, Callable[[Array, int, int], Array]]] = {
     "umap-learn": ("umap", _umap),
     "scikit-learn": ("sklearn", _sklearn),
 }
-SEEDLESS = ("scikit-learn",)  # its start is not random either: all seeds give the same layout
+SEEDLESS = ("scikit-learn",)  # it starts from PCA, too, and gives one layout of these data for all seeds
 
 
 def peer_layout(column: str, X: Array, perplexity: int, seed: int) -> Array:

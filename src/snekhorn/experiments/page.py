@@ -48,4 +48,6 @@ def _state(record: dict[str, Any], n_done: int) -> str:
     seconds = sum(cell.get("seconds") or 0.0 for cell in record["cells"].values())
     versions = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
     quick = " **A quick run on few, small cases: not figures to quote.**" if record["quick"] else ""
-    return f"*{record['date']}: {n_done} of {record['planned']} cells, {seconds:.0f} s; {versions}.*{quick}"
+    return (
+        f"*{record['date']}: {n_done} of {record['planned']} cells, {seconds:.0f} s of computing; {versions}.*{quick}"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Iterable
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -32,16 +33,25 @@ class Store:
     ----------
     cells : dict
         In the order planned, whatever order they were finished in.
-    planned : tuple of str
-        Keys of all that there will be; their number is noted in the file.
+    n_planned : int
+        How many there will be, noted in the file.
     """
 
     def __init__(self, path: Path, *, quick: bool = False) -> None:
         self.path, self.quick = path, quick
         self.cells: dict[str, dict[str, Any]] = {}
-        self.planned: tuple[str, ...] = ()
+        self._planned: tuple[str, ...] = ()
         if path.exists():
             self.cells = self._read()["cells"]
+
+    @property
+    def n_planned(self) -> int:
+        return max(len(self._planned), len(self.cells))
+
+    def plan(self, keys: Iterable[str]) -> None:
+        """Which cells there will be, and in which order."""
+        self._planned = tuple(keys)
+        self._sort()
 
     def __contains__(self, key: str) -> bool:
         """Whether a cell is finished; one that was not available is tried again."""
@@ -49,16 +59,19 @@ class Store:
 
     def put(self, key: str, cell: dict[str, Any]) -> None:
         """Keep a cell."""
-        cells = {**self.cells, key: plain(cell)}
-        self.cells = {key: cells[key] for key in dict.fromkeys((*self.planned, *cells)) if key in cells}
+        self.cells[key] = plain(cell)
+        self._sort()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(self.path) as file:
             file.write_text(self._text(), encoding="utf-8")
 
+    def _sort(self) -> None:
+        self.cells = {key: self.cells[key] for key in dict.fromkeys((*self._planned, *self.cells)) if key in self.cells}
+
     def _text(self) -> str:
         head = {
             "quick": self.quick,
-            "planned": max(len(self.planned), len(self.cells)),
+            "planned": self.n_planned,
             "date": datetime.now(timezone.utc).date().isoformat(),
             "versions": _versions(),
         }

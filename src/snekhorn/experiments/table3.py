@@ -88,7 +88,8 @@ def report(cells: Cells) -> str:
     return (
         "Best mean over seeds among the perplexities computed, x 100, the perplexity in brackets. Ours is t-SNEkhorn "
         "at its defaults (one run: its start is not random); the paper's own figures are in the last columns, and "
-        "difference and verdict compare ours with the paper's t-SNEkhorn.\n\n" + "\n\n".join([*parts, _summary(found)])
+        "difference and verdict compare ours with the paper's t-SNEkhorn.\n\n"
+        + "\n\n".join(filter(None, [*parts, _summary(found)]))
     )
 
 
@@ -103,6 +104,8 @@ def _summary(found: Any) -> str:
             good = ours is not None and verdict(100.0 * ours[0], paper, near=NEAR[score]) != "worse"
             counts[score] += good
             worse += [] if good else [f"{title(name)} ({score})"]
+    if not names:
+        return ""
     said = " and ".join(f"{counts[score]} in {score}" for score in SCORES)
     below = f" Below: {', '.join(worse)}; [why, by experiment](#snareseq-what-makes-the-difference)." if worse else ""
     return f"Of {len(names)} rows with a figure in the paper, ours is at least as good on {said}.{below}"

@@ -45,7 +45,8 @@ def _read(path: Path, wanted: Wanted) -> Table:
             f"{path} has one column, {first.strip()[:40]!r}; a layout needs at least two of numbers. "
             "If there are more, separate them by commas, or name the one with --columns."
         )
-    header = _is_header(cells)
+    second = next(csv.reader([below], delimiter=separator), [])
+    header = _is_header(cells, second)
     if header and not below:
         raise InputError(f"{path} has 0 rows below its header; there is nothing to lay out.")
     names = _names(cells) if header else [f"column_{i + 1}" for i in range(len(cells))]
@@ -59,7 +60,7 @@ def _read(path: Path, wanted: Wanted) -> Table:
     for place in [i for i, name in enumerate(names) if name == "" and pa.types.is_null(guess.field(i).type)][::-1]:
         guess = guess.remove(place)  # a separator at the end of every line
     if not any(is_number(kind) for kind in guess.types):
-        for name, cell in zip(names, next(csv.reader([below], delimiter=separator), []), strict=False):
+        for name, cell in zip(names, second, strict=False):
             if separator == ";" and re.match(DECIMAL_COMMA, cell):
                 raise _decimal_commas(path, name, cell)
     if wanted.of_model:  # whose columns are numbers: one that does not look so has a cell to be named
@@ -67,7 +68,7 @@ def _read(path: Path, wanted: Wanted) -> Table:
         guess = pa.schema([(f.name, pa.float64() if f.name in columns else f.type) for f in guess])
     plan = plan_columns(path, guess, wanted)
     if not header:
-        plan.notes.append("the first line is made of numbers: no header, columns are called column_1, column_2, ...")
+        plan.notes.append("the first line is a point, not a header: columns are called column_1, column_2, ...")
     # Types are guessed from the first block, which need not be like the others: numbers are read as such, all
     # else as the text it is.
     features = set(plan.features)
@@ -80,7 +81,7 @@ def _read(path: Path, wanted: Wanted) -> Table:
         raise _explained(path, error, separator, places, wanted, n_columns=len(names), header=header) from error
     if wanted.columns is None and wanted.leading is None:
         _check_mixed(path, table, commas=separator == ";")
-    table.metadata = tighten(table.metadata, but=plan.id)
+    table.metadata = tighten(table.metadata)
     return table
 
 
@@ -114,10 +115,16 @@ def _check_mixed(path: Path, table: Table, *, commas: bool) -> None:
             )
 
 
-def _is_header(cells: list[str]) -> bool:
-    """Whether a first line holds names: text, or the numbers 0, 1, 2, ... that pandas gives columns without any."""
-    counted = len(cells) > 2 and cells == [str(i) for i in range(len(cells))]
-    return counted or not all(map(_is_number_text, cells))
+def _is_header(cells: list[str], second: list[str]) -> bool:
+    """Whether a first line holds names: text, or the numbers 0, 1, 2, ... that pandas gives columns without any.
+
+    A line with text may still be a point: one with decimal numbers, and text where the next line has text, too.
+    """
+    if len(cells) > 2 and cells == [str(i) for i in range(len(cells))]:
+        return True
+    numbers = [_is_number_text(cell) for cell in cells]
+    decimals = any(number and "." in cell for number, cell in zip(numbers, cells, strict=True))
+    return not (all(numbers) or (decimals and numbers == [_is_number_text(cell) for cell in second]))
 
 
 def _first_line(path: Path) -> tuple[str, int, str]:

@@ -196,10 +196,10 @@ def no_metadata(n: int) -> pa.Table:
     return pa.table({"row": pa.nulls(n)}).select([])
 
 
-def tighten(table: pa.Table, *, but: str | None) -> pa.Table:
-    """Columns of text that are all whole numbers, or all numbers, as such; one may stay as it is."""
+def tighten(table: pa.Table) -> pa.Table:
+    """Columns of text that are all whole numbers, or all numbers, as such."""
     for i, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
-        if pa.types.is_string(column.type) and name != but:
+        if pa.types.is_string(column.type):
             table = table.set_column(i, name, _as_numbers(column))
     return table
 

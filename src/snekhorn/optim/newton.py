@@ -106,6 +106,7 @@ def maximize(
 ) -> Outcome:
     """Maximise from a point until both gaps are below tol."""
     values, passes, plain = [point.value], 0, False
+    hessian: Linear | None = None  # at the point
     damping = FIRST_DAMPING if point.gap > LARGE_GAP else 0.0
     for n_iter in range(max_iter + 1):
         if progress is not None:
@@ -116,7 +117,9 @@ def maximize(
             return Outcome(point, Reason.OVERFLOW, n_iter, passes, values)
         if n_iter == max_iter or passes >= MAX_PASSES:
             break
-        step, predicted, used = _direction(problem, point, damping, tol, plain=plain)
+        if hessian is None:
+            hessian = problem.hessian(point.x)
+        step, predicted, used = _direction(problem, point, hessian, damping, tol, plain=plain)
         passes += used
         if predicted <= 0.0 and not plain:
             plain = True  # the rescaled residual gave no ascent direction: the gradient does
@@ -134,7 +137,7 @@ def maximize(
             accepted = trial.gap < point.gap
             ratio = GOOD_MODEL if accepted else -np.inf
         if accepted:
-            point, plain = trial, False
+            point, plain, hessian = trial, False, None
             if point.gap > NEAR:
                 point, used = _settle_stragglers(problem, point)
                 passes += used
@@ -149,10 +152,12 @@ def maximize(
     return Outcome(point, Reason.MAX_ITER if n_iter == max_iter else Reason.MAX_PASSES, n_iter, passes, values)
 
 
-def _direction(problem: Problem, point: Point, damping: float, tol: float, *, plain: bool) -> tuple[Array, float, int]:
+def _direction(
+    problem: Problem, point: Point, hessian: Linear, damping: float, tol: float, *, plain: bool
+) -> tuple[Array, float, int]:
     """Newton direction, the increase it promises, and the passes it took."""
     a, b, c, ridge = _blocks(point)
-    free, hessian = ~point.held, problem.hessian(point.x)
+    free = ~point.held
     determinant = np.maximum(a * c - b * b, 1e-12 * a * c + np.finfo(float).tiny)
 
     def precondition(r: Array, free: Array) -> Array:

@@ -37,7 +37,8 @@ class SolveReport:
     n_iter : int
         Outer iterations of the solver.
     n_passes : int
-        Sweeps over all pairs of points, products with the Hessian included.
+        Evaluations and products with the Hessian, each a sweep over all pairs of points. On a graph, products from one
+        point share weights, whose own sweep is not counted.
     marginal_gap : float
         Largest distance of a row sum from 1, before any symmetrisation; NaN for an affinity that has no
         constraint on its row sums.

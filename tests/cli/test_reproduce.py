@@ -1,6 +1,12 @@
 """snekhorn reproduce."""
 
 import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -39,6 +45,29 @@ def test_interrupting_keeps_finished_cells(folder, snekhorn, monkeypatch):
     assert len(json.loads((folder / "reproduction-quick" / "table1.json").read_text())["cells"]) == 2
     snekhorn("reproduce", "table1", "--quick")
     assert len(calls) == 5
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="no groups of processes here")
+def test_interrupting_several_processes_is_as_plain(folder):
+    """From the keyboard, an interrupt reaches them all."""
+    command = [sys.executable, "-m", "snekhorn", "reproduce", "table3", "--quick", "--jobs", "2"]
+    settings = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "start_new_session": True}
+    kept = folder / "reproduction-quick" / "table3.json"
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it is ignored
+    try:
+        with subprocess.Popen(command, **settings) as run:
+            for _ in range(1200):
+                if kept.exists() or run.poll() is not None:
+                    break
+                time.sleep(0.05)
+            os.killpg(run.pid, signal.SIGINT)
+            said = run.communicate(timeout=60)[0]
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert run.returncode == 130
+    assert "start again to go on" in said
+    assert not re.search("Traceback|Warning", said)
+    assert json.loads(kept.read_text())["cells"]
 
 
 def test_drawing_computes_nothing(folder, as_json):

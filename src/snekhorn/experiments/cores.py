@@ -12,6 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from threadpoolctl import threadpool_limits
+from tqdm import tqdm
 
 Compute = Callable[[], dict[str, Any]]
 MOST = 60  # processes, a little less than Windows can wait for
@@ -55,6 +56,7 @@ def _take_core(cores: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     threadpool_limits(1)  # NumPy is loaded by now, and has counted the cores
+    tqdm.set_lock(threading.RLock())  # its own is one between processes, and left behind by one that is terminated
     if hasattr(os, "sched_setaffinity"):
         allowed = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {allowed[cores.get() % len(allowed)]})

@@ -46,8 +46,8 @@ def check_parameters(model: NeighborEmbedding) -> None:
         model.affinity._check_parameters()
     elif model.affinity is not None:
         raise ValueError(
-            "affinity must be None, 'precomputed' or an object of snekhorn.affinities, got an object of type "
-            f"{type(model.affinity).__name__}; to give P itself, set affinity='precomputed' and pass P as X."
+            "affinity must be None, 'precomputed' or an object of snekhorn.affinities; to give P itself, set it to "
+            f"'precomputed' and pass P as X. Got {model.affinity!r}."
         )
 
 

@@ -18,7 +18,8 @@ from snekhorn.kernels.threads import count_threads
 
 def where():
     pools = [pool["num_threads"] for pool in threadpool_info()]
-    return {"process": os.getpid(), "cores": os.sched_getaffinity(0), "threads": [count_threads(None), *pools]}
+    cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else {0}
+    return {"process": os.getpid(), "cores": cores, "threads": [count_threads(None), *pools]}
 
 
 def die():

@@ -20,6 +20,14 @@ CLASSES = {
 }
 FORMATS = "CSV, TSV, Parquet, Arrow, NPY, NPZ, MTX or H5AD, by its suffix"
 
+
+def _threads(jobs: int | None) -> int | None:
+    """Refused here, before the points are read."""
+    if jobs == 0:
+        raise typer.BadParameter("0 threads do nothing; give their number, or -1 for all cores.")
+    return jobs
+
+
 Input = Annotated[Path, typer.Argument(help=f"File of points, one a row: {FORMATS}.", show_default=False)]
 Columns = Annotated[
     list[str] | None,
@@ -37,7 +45,7 @@ Pca = Annotated[
 ]
 Standardize = Annotated[bool, typer.Option(help="Give all columns the same spread first.")]
 Seed = Annotated[int, typer.Option("--seed", help="Of random choices; the same seed gives the same bits.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", help="Threads.  (default: all cores)")]
+Jobs = Annotated[int | None, typer.Option("--jobs", callback=_threads, help="Threads.  (default: all cores)")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors, and JSON if asked for.")]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..datasets import SETS, MissingData, load
 from ..datasets.loading import data_folder
 from ..reduction import fit_reduction
-from .experiment import Settings
+from .experiment import NotAvailable, Settings
 
 N_COMPONENTS = 50  # as in the paper, where there are more features
 QUICK_POINTS = 150
@@ -46,6 +46,14 @@ def points(name: str, settings: Settings) -> tuple[NDArray[np.float64], NDArray[
         raise found
     X, y = found
     return prepared(X, how), y
+
+
+def points_for(name: str, perplexity: float, settings: Settings) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """The same, where there are enough: a perplexity lowered without a word would not be the one that a cell says."""
+    X, y = points(name, settings)
+    if perplexity >= len(X):
+        raise NotAvailable(f"{title(name)} has {len(X)} points only.")
+    return X, y
 
 
 def prepared(X: NDArray[np.float64], how: str) -> NDArray[np.float64]:

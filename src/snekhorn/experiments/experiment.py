@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from matplotlib.figure import Figure
+from numpy.linalg import LinAlgError
+from sklearn.exceptions import ConvergenceWarning
 
 from ..datasets import MissingData
 from .cores import each
@@ -122,11 +124,16 @@ def finished(cells: Cells) -> Cells:
 
 
 def _computed(compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The cell, how long it took, and what did not converge; one that fails does not keep the others from running."""
     start = time.perf_counter()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what did not converge says so in the cell
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", ConvergenceWarning)
             cell = compute()
     except (MissingData, NotAvailable) as error:
         return {"not_available": str(error)}
-    return {**cell, "seconds": time.perf_counter() - start}
+    except (ArithmeticError, LinAlgError) as error:
+        return {"not_available": f"it failed: {error}"}
+    stopped = {"not_converged": [str(record.message) for record in caught]} if caught else {}
+    return {**cell, **stopped, "seconds": time.perf_counter() - start}

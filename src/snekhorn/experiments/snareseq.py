@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from ..affinities import EntropicAffinity, SymmetricEntropicAffinity
 from .authors import ascended
 from .clustering import adjusted_rand_indices
-from .data import points, prepared
+from .data import points_for, prepared
 from .drawing import curves, legend, panels
 from .experiment import SEPARATOR, Cells, Experiment, Plan, Settings, finished
 from .layouts import shown_layout
@@ -57,7 +57,7 @@ def plan(settings: Settings) -> Plan:
 
 def laid_out(how: str, column: str, perplexity: float, name: str, settings: Settings) -> dict[str, Any]:
     """Scores of a layout of prepared rows."""
-    X, y = points(name, settings)
+    X, y = points_for(name, perplexity, settings)
     found = shown_layout(column, prepared(X, how), y, perplexity)
     kept = {score: found[score] for score in ("silhouette", "trustworthiness")}
     return {"how": how, "column": column, "perplexity": perplexity, **kept}
@@ -65,7 +65,7 @@ def laid_out(how: str, column: str, perplexity: float, name: str, settings: Sett
 
 def clustered(how: str, solver: str, perplexity: float, name: str, settings: Settings) -> dict[str, Any]:
     """ARI of spectral clustering, and how far the affinity is from what it should be."""
-    X, y = points(name, settings)
+    X, y = points_for(name, perplexity, settings)
     P = SOLVERS[solver](prepared(X, how), perplexity)
     return {
         "how": how,

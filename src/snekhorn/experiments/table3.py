@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..datasets import CUMIDA
-from .data import FEW_POINTS, LARGE_POINTS, MICROARRAYS, chosen, grid, points, title
-from .experiment import SEPARATOR, Cells, Experiment, NotAvailable, Plan, Settings, data_sets, finished
+from .data import FEW_POINTS, LARGE_POINTS, MICROARRAYS, chosen, grid, points, points_for, title
+from .experiment import SEPARATOR, Cells, Experiment, Plan, Settings, data_sets, finished
 from .layouts import OUR_COLUMNS, PAPER_COLUMNS, PEERS, SEEDLESS, our_layouts, paper_layout, peer_layout, scores
 from .markdown import ABSENT, PENDING, difference, hundredths, table, verdict
 from .paper import EMBEDDINGS
@@ -58,9 +58,7 @@ def swept(name: str, column: str, settings: Settings) -> dict[str, Any]:
 
 def seeded(name: str, column: str, perplexity: int, settings: Settings) -> dict[str, Any]:
     """Scores of the others at one perplexity, for every seed."""
-    X, y = points(name, settings)
-    if perplexity >= len(X):
-        raise NotAvailable(f"{title(name)} has {len(X)} points only.")
+    X, y = points_for(name, perplexity, settings)
     run = paper_layout if column in PAPER_COLUMNS else peer_layout
     seeds = range(1) if name in LARGE or column in SEEDLESS else settings.seeds
     found = [scores(X, y, run(column, X, perplexity, seed)) for seed in seeds]

@@ -20,8 +20,9 @@ SETS = (
     *("scgem", *MICROARRAYS, *CUMIDA),
     *("olivetti", "umist", "snareseq", "snareseq, unit rows", "coil20", "cifar", "cifar_resnet56"),
 )
-LARGE = ("cifar", "cifar_resnet56")
-LARGE_GRID = [10, 30, 100, 300]
+LARGE = ("cifar", "cifar_resnet56")  # one seed
+BRIEF = ("snareseq, unit rows", *LARGE)  # which is no row of the paper's, or takes long
+BRIEF_GRID = [10, 30, 100, 300]
 SCORES = ("silhouette", "trustworthiness")
 COLUMNS = (*OUR_COLUMNS, *PAPER_COLUMNS, *PEERS)
 OURS = "t-SNEkhorn"
@@ -45,7 +46,7 @@ def plan(settings: Settings) -> Plan:
 def _grid(name: str, settings: Settings) -> list[int]:
     if settings.quick:
         return grid(LARGE_POINTS, quick=True)
-    return LARGE_GRID if name in LARGE else grid(FEW_POINTS.get(name, LARGE_POINTS))
+    return BRIEF_GRID if name in BRIEF else grid(FEW_POINTS.get(name, LARGE_POINTS))
 
 
 def swept(name: str, column: str, settings: Settings) -> dict[str, Any]:

@@ -129,6 +129,9 @@ def test_a_missing_set_is_named_with_its_home_and_its_file(tmp_path, name):
 def test_a_missing_folder_and_an_unknown_name_are_errors(tmp_path):
     with pytest.raises(MissingData, match="does not exist"):
         load("coil20", tmp_path / "nowhere")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(MissingData, match="is no folder"):
+        load("coil20", tmp_path / "file")
     with pytest.raises(ValueError, match="name must be one of"):
         load("iris")
 
@@ -158,8 +161,68 @@ def test_another_checksum_is_an_error(tmp_path):
 
 def test_labels_of_other_points_are_an_error(tmp_path):
     np.savez(tmp_path / "coil20.npz", X=POINTS, y=[0, 1])
-    with pytest.raises(DamagedData, match="3 points and 2 labels"):
+    with pytest.raises(DamagedData, match=r"3 points and labels of shape \(2,\)"):
         load("coil20", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        ([1.0, 2.0], [0, 1], r"X should be a table of numbers, and is of shape \(2,\)"),
+        (np.zeros((0, 3)), [], "X should be a table of numbers"),
+        ([["a"], ["b"]], [0, 1], "X should be a table of numbers"),
+        (POINTS, np.zeros((3, 1), int), r"labels of shape \(3, 1\)"),
+        (POINTS, [0, 1, 5], "from 0 to 5, with 2 names"),
+        ([[1.0, 2.0], [3.0, np.nan], [5.0, 6.0]], [0, 1, 1], "row 2, column 2 of X is missing"),
+    ],
+)
+def test_what_an_npz_holds_is_checked(tmp_path, X, y, message):
+    np.savez(tmp_path / "umist.npz", X=X, y=y, label_names=["a", "b"])
+    with pytest.raises(DamagedData, match=message) as error:
+        load("umist", tmp_path)
+    assert "umist.npz" in str(error.value)
+
+
+def test_classes_of_any_kind_become_codes(tmp_path):
+    np.savez(tmp_path / "umist.npz", X=POINTS, y=["old", "new", "old"])
+    found = load("umist", tmp_path)
+    assert (found.y.tolist(), found.label_names) == ([1, 0, 1], ["new", "old"])
+    np.savez(tmp_path / "umist.npz", X=POINTS, y=[1, 2, 1])
+    found = load("umist", tmp_path)
+    assert (found.y.tolist(), found.label_names) == ([0, 1, 0], ["1", "2"])
+
+
+@pytest.mark.parametrize("content", [b"", b"not a MATLAB file"])
+def test_a_damaged_matlab_file_is_named(tmp_path, content):
+    (tmp_path / "umist_cropped.mat").write_bytes(content)
+    with pytest.raises(DamagedData, match=r"umist_cropped\.mat"):
+        load("umist", tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x89PNG\r\n\x1a\n cut off"])
+def test_a_damaged_image_is_named(tmp_path, content):
+    (tmp_path / "coil-20-proc").mkdir()
+    (tmp_path / "coil-20-proc" / "obj1__0.png").write_bytes(content)
+    with pytest.raises(DamagedData, match=r"obj1__0\.png is no image"):
+        load("coil20", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"), [("GSM2,,2", "sample 2 has no type"), ("GSM2,b,", "row 2, column 1 of X is missing")]
+)
+def test_gaps_in_a_table_are_named(tmp_path, row, message):
+    (tmp_path / "Renal_GSE53757.csv").write_text(f"samples,type,gene\nGSM1,a,2\n{row}\nGSM3,b,4\n")
+    with pytest.raises(DamagedData, match=message):
+        load("renal_53757", tmp_path)
+
+
+def test_a_wrong_checksum_of_the_faces_is_an_error(tmp_path, monkeypatch):
+    def fetch():
+        raise OSError("faces.mat has an SHA256 checksum (0) differing from expected (1), file may be corrupted.")
+
+    monkeypatch.setitem(SETS, "olivetti", catalogue.Source("Olivetti faces", "home", "olivetti", fetch=fetch))
+    with pytest.raises(DamagedData, match="is not the original"):
+        load("olivetti", tmp_path)
 
 
 def test_download_checks_and_keeps(tmp_path, monkeypatch):

@@ -19,7 +19,10 @@ from .errors import DamagedData, MissingData
 from .readers import read_npz
 
 FOLDER = "SNEKHORN_DATA"  # environment variable
-UNREADABLE = (ValueError, KeyError, IndexError, TypeError, EOFError, OSError, zipfile.BadZipFile, zlib.error)
+UNREADABLE = (
+    *(ValueError, KeyError, IndexError, TypeError, EOFError, OSError, NotImplementedError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 
 
 @dataclass(frozen=True)
@@ -72,10 +75,7 @@ def load(name: str, folder: str | os.PathLike[str] | None = None, *, download: b
         found = _read(source, [_downloaded(source, original) for original in source.originals])
     if found is None:
         raise MissingData(_where(source, "is not there"))
-    X, y, labels = found
-    if len(X) != len(y):
-        raise DamagedData(f"{source.title} has {len(X)} points and {len(y)} labels; one of its files is another's.")
-    return Dataset(X, np.asarray(y), labels, source.title)
+    return Dataset(*found, source.title)
 
 
 def data_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
@@ -84,7 +84,8 @@ def data_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
     if not path:
         return None
     if not Path(path).is_dir():
-        raise MissingData(f"the data folder {path} does not exist; make it, or name another.")
+        what = "is no folder" if Path(path).exists() else "does not exist"
+        raise MissingData(f"the data folder {path} {what}; make it, or name another.")
     return Path(path)
 
 
@@ -113,13 +114,30 @@ def _read(source: Source, paths: list[Path]) -> Found:
 def _readable(path: Path, read: Any) -> Found:
     """What is read, or an error that names the file."""
     try:
-        return read()
+        return _checked(path, *read())
     except DamagedData:
         raise
     except UNREADABLE as error:
         raise DamagedData(
             f"{path} cannot be read ({type(error).__name__}: {error}); it is damaged or something else: replace it."
         ) from error
+
+
+def _checked(path: Path, X: Any, y: Any, labels: list[str]) -> Found:
+    """Points and codes of classes that fit each other, and have no gaps."""
+    X, y = np.asarray(X), np.asarray(y)
+    if X.ndim != 2 or not X.size or X.dtype.kind not in "biuf":
+        raise DamagedData(f"{path}: X should be a table of numbers, and is of shape {X.shape} and type {X.dtype}.")
+    if y.shape != X.shape[:1]:
+        raise DamagedData(f"{path} has {len(X)} points and labels of shape {y.shape}; one of its files is another's.")
+    if not np.isfinite(X).all():
+        row, column = np.argwhere(~np.isfinite(X))[0] + 1
+        raise DamagedData(f"{path}: row {row}, column {column} of X is missing or infinite.")
+    if y.min() < 0 or y.max() >= len(labels):
+        raise DamagedData(
+            f"{path}: codes of classes go from {y.min()} to {y.max()}, with {len(labels)} names for them."
+        )
+    return X, y, labels
 
 
 def check_sha256(path: Path, expected: str) -> None:
@@ -139,6 +157,8 @@ def _fetched(source: Source) -> Found:
     try:
         return source.fetch()
     except OSError as error:
+        if "checksum" in str(error):
+            raise DamagedData(f"what was downloaded for {source.title} is not the original: {error}") from error
         raise MissingData(_where(source, f"could not be downloaded ({error})")) from error
 
 

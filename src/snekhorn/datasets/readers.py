@@ -22,8 +22,9 @@ def read_npz(path: Path) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
     with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
         X, y = file["X"], file["y"]
         labels = file["label_names"].astype(str).tolist() if "label_names" in file.files else None
-    codes = np.asarray(y)
-    return X, codes, labels or [str(code) for code in np.unique(codes)]
+    kinds, codes = np.unique(y, return_inverse=True)
+    # Codes with names for them are taken as they are; other values are classes by themselves.
+    return (X, y, labels) if labels and y.dtype.kind in "iu" else (X, codes, labels or kinds.astype(str).tolist())
 
 
 def read_snareseq(points: Path, labels: Path) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
@@ -38,13 +39,11 @@ def read_scgem(points: Path, labels: Path) -> tuple[NDArray[Any], NDArray[Any], 
 
 def read_coil20(folder: Path) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
     """A folder of obj1__0.png to obj20__71.png: object, then view."""
-    from matplotlib.image import imread
-
     found = [(match, path) for path in folder.iterdir() if (match := COIL_NAME.fullmatch(path.name))]
     if not found:
         raise DamagedData(f"{folder} holds no image called obj1__0.png or alike.")
     found.sort(key=lambda pair: tuple(map(int, pair[0].groups())))
-    images = [np.asarray(imread(path)) for _, path in found]
+    images = [_image(path) for _, path in found]
     X = np.stack([np.round(255.0 * (image if image.ndim == 2 else image[..., 0])).ravel() for image in images])
     objects = np.array([int(match[1]) for match, _ in found])
     kinds, codes = np.unique(objects, return_inverse=True)
@@ -54,8 +53,12 @@ def read_coil20(folder: Path) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
 def read_umist(path: Path) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
     """`facedat`, a cell a person: images of 112 x 92 one behind the other."""
     from scipy.io import loadmat
+    from scipy.io.matlab import MatReadError
 
-    people = loadmat(path)["facedat"].ravel()
+    try:
+        people = loadmat(path)["facedat"].ravel()
+    except MatReadError as error:
+        raise DamagedData(f"{path} is no MATLAB file that can be read ({error}).") from error
     X = np.concatenate([np.moveaxis(faces, 2, 0).reshape(faces.shape[2], -1) for faces in people])
     codes = np.repeat(np.arange(len(people)), [faces.shape[2] for faces in people])
     return X, codes, [f"p{person + 1}" for person in range(len(people))]
@@ -69,7 +72,10 @@ def read_cumida(path: Path) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
     genes = [name for name in table.column_names if name not in ("samples", "type")]
     if "type" not in table.column_names or not genes:
         raise DamagedData(f"{path} has no column 'type' with genes beside it, as a table of CuMiDa has.")
-    kinds, codes = np.unique(np.asarray(table.column("type").to_pylist(), dtype=str), return_inverse=True)
+    types = table.column("type").to_pylist()
+    if any(kind in (None, "") for kind in types):
+        raise DamagedData(f"{path}: sample {next(i for i, kind in enumerate(types, 1) if not kind)} has no type.")
+    kinds, codes = np.unique(np.asarray(types, dtype=str), return_inverse=True)
     X = np.stack([table.column(name).to_numpy().astype(float) for name in genes], axis=1)
     return X, codes, kinds.tolist()
 
@@ -95,6 +101,15 @@ def fetch_digits() -> tuple[NDArray[Any], NDArray[Any], list[str]]:
 
     X, y = load_digits(return_X_y=True)
     return X, y, [str(digit) for digit in range(10)]
+
+
+def _image(path: Path) -> NDArray[Any]:
+    from matplotlib.image import imread
+
+    try:
+        return np.asarray(imread(path))
+    except (SyntaxError, ValueError, OSError) as error:  # the first is how Pillow speaks of broken PNG files
+        raise DamagedData(f"{path} is no image that can be read ({error}).") from error
 
 
 def _from_one(path: Path) -> NDArray[np.int64]:

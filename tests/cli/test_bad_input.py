@@ -69,7 +69,7 @@ CASES = {
         "good.csv has 4 rows and alone.csv 1",
     ),
     "page of a 3-D layout": (["view", "space.csv", "--no-open"], "space.csv has 3 coordinate(s), a page shows 2"),
-    "no threads": (["embed", "good.csv", "--jobs", "0"], "Invalid value for '--jobs': 0 threads"),
+    "no threads": (["embed", "good.csv", "--jobs", "0"], "--jobs must be a number of threads"),
     "no tolerance": (["embed", "good.csv", "--tol", "-1"], "--tol must be"),
     "affinity over its input": (["affinity", "fake.npz", "--out", "fake.npz", "--force"], "is the input"),
     "named twice": (["embed", "good.csv", "--html", "t.html", "--plot", "t.html"], "t.html must end in .png"),

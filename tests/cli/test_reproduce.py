@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from snekhorn.experiments import Store
+
 
 def test_a_table(folder, as_json, files):
     facts = as_json("reproduce", "table1", "--quick", "--out", "found")
@@ -85,12 +87,28 @@ def test_drawing_computes_nothing(folder, as_json):
     [
         (("figure9",), "no experiment is called 'figure9'"),
         (("table1", "--data", "nowhere"), "nowhere does not exist"),
+        (("table1", "--out", "good.csv"), "good.csv is a file"),
     ],
 )
 def test_bad_input(folder, snekhorn, files, arguments, message):
+    (folder / "good.csv").write_text("a,b\n1,2\n")
     before = files()
     assert message in snekhorn("reproduce", *arguments, code=2).stderr
     assert files() == before
+
+
+def test_results_of_the_other_kind_of_run_are_an_error_before_anything_is_computed(folder, snekhorn, monkeypatch):
+    snekhorn("reproduce", "multiscale", "--quick", "--out", "found", "--draw")
+    Store(folder / "found" / "multiscale.json", quick=True).put("cell", {})
+    monkeypatch.setattr("snekhorn.experiments.table1.violations", lambda name: pytest.fail("computed"))
+    assert "of a quick run" in snekhorn("reproduce", "all", "--out", "found", code=2).stderr
+
+
+def test_the_page_of_the_folder_one_is_in(folder, snekhorn, monkeypatch):
+    (folder / "found").mkdir()
+    monkeypatch.chdir(folder / "found")
+    snekhorn("reproduce", "table1", "--quick", "--out", ".")
+    assert (folder / "found.md").exists()
 
 
 def test_a_damaged_data_file_is_an_error(folder, snekhorn):

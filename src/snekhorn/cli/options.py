@@ -20,14 +20,6 @@ CLASSES = {
 }
 FORMATS = "CSV, TSV, Parquet, Arrow, NPY, NPZ, MTX or H5AD, by its suffix"
 
-
-def _threads(jobs: int | None) -> int | None:
-    """Refused here, before the points are read."""
-    if jobs == 0:
-        raise typer.BadParameter("0 threads do nothing; give their number, or -1 for all cores.")
-    return jobs
-
-
 Input = Annotated[Path, typer.Argument(help=f"File of points, one a row: {FORMATS}.", show_default=False)]
 Columns = Annotated[
     list[str] | None,
@@ -45,7 +37,7 @@ Pca = Annotated[
 ]
 Standardize = Annotated[bool, typer.Option(help="Give all columns the same spread first.")]
 Seed = Annotated[int, typer.Option("--seed", help="Of random choices; the same seed gives the same bits.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", callback=_threads, help="Threads.  (default: all cores)")]
+Jobs = Annotated[int | None, typer.Option("--jobs", help="Threads.  (default: all cores)")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors, and JSON if asked for.")]
@@ -83,3 +75,9 @@ def perplexities(values: list[str] | None) -> list[float]:
         if not 1.0 < found[-1] < float("inf"):
             raise InputError(f"--perplexity must be a finite number above 1, got {text}; 30 is a good start.")
     return list({f"{perplexity:g}": perplexity for perplexity in found}.values())  # as the names of layouts show them
+
+
+def check_jobs(jobs: int | None) -> None:
+    """Raise before the points are read."""
+    if jobs == 0:
+        raise InputError("--jobs must be a number of threads, or -1 for all cores, got 0.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,7 +34,9 @@ def reproduce(
     jobs: Annotated[
         int | None,
         typer.Option(
-            "--jobs", min=1, help="Cells computed at once, a core each.  (default: all cores; with --quick 1)"
+            "--jobs",
+            min=1,
+            help="Cells computed at once, a core each.  (default: all cores on Linux, else 1; with --quick 1)",
         ),
     ] = None,
     as_json: options.Json = False,
@@ -56,9 +59,9 @@ def reproduce(
         # A quick run is over before other processes have imported what they need.
         settings = Settings(quick, data, jobs or (1 if quick else count_cores()))
         folder = out or (QUICK if quick else FULL)
-        folder.mkdir(parents=True, exist_ok=True)
-        page = folder.parent / f"{folder.name}.md"
-        _check_page(page)
+        page = _page(folder)
+        for experiment in experiments:
+            experiment.store(folder, quick=quick)  # results of the other kind of run are an error now, too
         facts: dict[str, Any] = {}
         try:
             for experiment in experiments:
@@ -75,13 +78,21 @@ def reproduce(
         run.result({"experiments": facts, "folder": str(folder), "page": str(page)}, _text(facts, page))
 
 
-def _check_page(page: Path) -> None:
-    """Raise where the page would replace a file that is none."""
+def _page(folder: Path) -> Path:
+    """Make the folder, and name the page beside it; raise where that cannot be or would replace another file."""
     from ..experiments.page import TITLE
     from ..io import InputError
 
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--out {folder} is a file; name a folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"--out {folder} cannot be written to; name another folder.")
+    page = folder.resolve() if folder.name in ("", "..") else folder  # "." and ".." are names of others
+    page = page.parent / f"{page.name}.md"
     if page.exists() and not page.read_text(errors="replace").startswith(TITLE):
         raise InputError(f"{page} exists and is no results page; choose another --out.")
+    return page
 
 
 def _experiments(name: str) -> list[Experiment]:

@@ -1,20 +1,25 @@
 """Every experiment runs end to end, quickly, without data; what is missing says so."""
 
 import json
+import re
 import shutil
+import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from snekhorn.experiments import EXPERIMENTS, Settings, table2, table3
-from snekhorn.experiments.experiment import finished
+from snekhorn.experiments import EXPERIMENTS, Settings, layouts, table2, table3
+from snekhorn.experiments.data import points, points_for
+from snekhorn.experiments.experiment import Experiment, NotAvailable, _computed, finished
 from snekhorn.experiments.markdown import difference, table, verdict
 from snekhorn.experiments.page import write_page
 from snekhorn.experiments.paper import CLUSTERING, EMBEDDINGS
 
-CHEAP = ("table1", "figure2", "figure3", "figure4", "figure6", "table2", "figure7", "snareseq", "multiscale")
+CHEAP = tuple(name for name in EXPERIMENTS if name not in ("table3", "sensitivity"))
 DOCS = Path(__file__).parents[2] / "docs"
-WITH_PICTURE = set(CHEAP) - {"table1", "table2"}
+WITH_PICTURE = set(CHEAP) - {"table1", "table2", "protocol"}
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +41,19 @@ def test_quick_run(name, tmp_path):
     assert f"## {experiment.title}" in text
     assert "A quick run" in text
     assert "nan" not in text.lower().replace("not available", "")
+
+
+def test_table_3_and_its_appendix(tmp_path, monkeypatch):
+    monkeypatch.setattr("snekhorn.experiments.data.QUICK_SETS", ("digits",))
+    monkeypatch.setattr("snekhorn.experiments.layouts.PEERS", {})
+    monkeypatch.setattr("snekhorn.experiments.table3.PEERS", {})
+    for name in ("table3", "sensitivity"):
+        store = EXPERIMENTS[name].run(tmp_path, Settings(quick=True))
+        assert len(finished(store.cells)) == len(layouts.OUR_COLUMNS) + 2 * len(layouts.PAPER_COLUMNS)
+        assert len(EXPERIMENTS[name].picture(tmp_path, store.cells)) == (2 if name == "sensitivity" else 0)
+    page = tmp_path / "page.md"
+    write_page(tmp_path, page)
+    assert re.search(r"\| in all \| \d of 2: ", page.read_text())
 
 
 def test_table_3_without_data_says_so(tmp_path, monkeypatch):
@@ -79,6 +97,78 @@ def test_plans_have_the_papers_protocol():
     assert set(CLUSTERING) <= {key.split(" | ")[0] for key in table2.plan(Settings())}
     assert set(EMBEDDINGS) <= {key.split(" | ")[0] for key in plan}
     assert Settings().seeds == range(5)
+
+
+def test_the_papers_protocol_is_what_it_says():
+    for method, self_loops in layouts.PAPER_COLUMNS.values():
+        found = layouts.paper_model(method, 30, 50, 3, self_loops=self_loops).get_params()
+        assert (found["optimizer"], found["tol"], found["perplexity"]) == ("adam", 1e-5, 30)
+        assert found["self_loops"] is self_loops
+        np.testing.assert_array_equal(found["init"], np.random.default_rng(3).normal(size=(50, 2)))
+    X = points("digits", Settings())[0]
+    assert X.shape == (1797, 50)
+
+
+def test_the_papers_protocol_is_judged_by_the_papers_spread():
+    rows = [{"perplexity": 10, "silhouette": 0.21, "trustworthiness": 0.9}]
+    cell = {"data": "umist", "column": "t-SNEkhorn, paper's protocol", "rows": rows}
+    text = table3.report({"umist | t-SNEkhorn, paper's protocol | 10": cell})
+    assert "| UMIST faces | t-SNEkhorn | 21.0 | 25.4 ± 4.9 | as in the paper | 90.0 | 99.8 ± 0.1 | lower |" in text
+    assert "0 higher, 1 lower, 1 as in the paper" in text
+
+
+def test_losses_to_other_packages_are_named():
+    def cell(column, silhouette):
+        return {
+            "data": "su",
+            "column": column,
+            "rows": [{"perplexity": 10, "silhouette": silhouette, "trustworthiness": 0.9}],
+        }
+
+    text = table3.report({"su | t-SNEkhorn": cell("t-SNEkhorn", 0.4), "su | umap-learn | 10": cell("umap-learn", 0.5)})
+    assert "silhouette better on 0, the same on 0, worse on 1: tumours (su) (40.0 against 50.0 of umap-learn)" in text
+
+
+def test_columns_that_are_not_finished_say_so():
+    ours = [{"perplexity": xi, "silhouette": 0.4, "trustworthiness": 0.9} for xi in (10, 20)]
+    cells = {
+        "scgem | t-SNEkhorn": {"data": "scgem", "column": "t-SNEkhorn", "rows": ours},
+        "scgem | openTSNE | 10": {"data": "scgem", "column": "openTSNE", "rows": ours[:1]},
+    }
+    assert "1 of 2 perplexities" in table3.report(cells)
+
+
+def test_what_does_not_converge_is_noted_in_the_cell():
+    def compute():
+        warnings.warn("stopped at max_iter", ConvergenceWarning, stacklevel=1)
+        return {"score": 1.0}
+
+    cell = _computed(compute)
+    assert cell["not_converged"] == ["stopped at max_iter"]
+    assert "not_converged" not in _computed(lambda: {"score": 1.0})
+
+
+def test_a_cell_that_fails_does_not_stop_the_others(tmp_path):
+    def fails():
+        raise FloatingPointError("overflow")
+
+    plan = {"bad": fails, "good": lambda: {"score": 1.0}}
+    store = Experiment("name", "title", lambda settings: plan, lambda cells: None, lambda cells: "").run(
+        tmp_path, Settings()
+    )
+    assert store.cells["bad"] == {"not_available": "it failed: overflow"}
+    assert "good" in store
+    assert "bad" not in store  # tried again the next time
+
+
+def test_a_layout_without_numbers_has_no_scores():
+    with pytest.raises(NotAvailable, match="not finite"):
+        layouts.scores(np.zeros((3, 2)), [0, 0, 1], np.full((3, 2), np.nan))
+
+
+def test_a_perplexity_above_the_points_is_not_available():
+    with pytest.raises(NotAvailable, match="150 points only"):
+        points_for("digits", 150, Settings(quick=True))
 
 
 def test_verdicts():

@@ -29,11 +29,11 @@ def test_figure_2_three_clusters_where_the_doubly_stochastic_affinity_has_many()
 
 
 @pytest.mark.filterwarnings("ignore:.*Graph is not fully connected")
-@pytest.mark.parametrize("sigma", [1.0, 3.0, 4.0, 5.0])
+@pytest.mark.parametrize("sigma", [1.0, 2.0, 3.0, 4.0, 5.0])
 def test_figure_3_clustering_stays_above_the_doubly_stochastic_affinity(sigma):
     worse, better = (np.mean(figure3.rand_indices(kind, sigma, samples=5)["ari"]) for kind in figure2.KINDS)
     assert better >= worse
-    assert sigma < 2.0 or better > worse + 0.05
+    assert sigma < 2.5 or better > worse + 0.05
 
 
 @pytest.fixture(scope="module")
@@ -61,16 +61,19 @@ def test_sinkhorn_errors_are_those_of_row_sums():
 
 def test_figure_5_the_symmetrised_affinity_is_misled_by_the_noise():
     misled, right = (figure5.mass(name, FULL) for name in ("symmetrised entropic", "symmetric entropic"))
-    assert misled["to_p2_low_noise"] == pytest.approx(0.117, abs=0.01)
-    assert misled["to_p2"] == pytest.approx(0.027, abs=0.005)
-    assert right["to_p2_low_noise"] == pytest.approx(0.056, abs=0.01)
-    assert right["to_p2"] == pytest.approx(0.066, abs=0.01)
+    assert misled["to_p2_low_noise"] == pytest.approx(0.117, abs=0.002)
+    assert misled["to_p2"] == pytest.approx(0.027, abs=0.002)
+    assert right["to_p2_low_noise"] == pytest.approx(0.056, abs=0.002)
+    assert right["to_p2"] == pytest.approx(0.066, abs=0.002)
+    assert misled["to_p2_low_noise"] > 4.0 * misled["to_p2"]
 
 
 def test_figure_5_the_layouts_show_it():
     misled = figure5.layout("symmetric SNE, paper's protocol", FULL)
-    paper, ours = (figure5.layout(name, FULL) for name in ("SNEkhorn with self-loops", "SNEkhorn"))
+    names = ("SNEkhorn, paper's protocol", "SNEkhorn with self-loops", "SNEkhorn")
+    protocol, paper, ours = (figure5.layout(name, FULL) for name in names)
     assert misled["batches"] > 0.5
+    assert protocol["batches"] == pytest.approx(0.15, abs=0.05)
     assert paper["batches"] == pytest.approx(0.15, abs=0.05)
     assert abs(ours["batches"]) < 0.05
     assert ours["between"] > 0.7

@@ -48,13 +48,15 @@ def candidates(kind: str, X: Array, perplexities: list[int]) -> Iterator[tuple[f
             yield value, KINDS[kind](value).fit_transform(X)
         return
     # Powers of ten at which the average perplexity is within the paper's range.
-    least, *_, most = grid(len(X))
+    allowed = grid(len(X))
     order = np.round(np.log10(2.0 * X.var(axis=0).sum()))
     for power in POWERS:
         bandwidth = 10.0 ** (order + power)
-        average = row_perplexities(GaussianAffinity(bandwidth).fit_transform(X)).mean()
-        if least <= average <= most:
-            yield bandwidth, KINDS[kind](bandwidth).fit_transform(X)
+        P = KINDS[kind](bandwidth).fit_transform(X)
+        # Rows of the symmetrised affinity do not sum to one: those of the one before it have the perplexity.
+        rows = P if kind == "doubly stochastic" else GaussianAffinity(bandwidth).fit_transform(X)
+        if allowed and allowed[0] <= row_perplexities(rows).mean() <= allowed[-1]:
+            yield bandwidth, P
 
 
 def scored(kind: str, X: Array, y: Any, perplexities: list[int], seeds: range) -> dict[str, Any]:

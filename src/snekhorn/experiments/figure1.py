@@ -14,7 +14,7 @@ from ..plots import row_perplexities, scatter
 from .data import points
 from .drawing import panels
 from .experiment import Cells, Experiment, Plan, Settings, finished
-from .layouts import SHOWN, shown_layout
+from .layouts import SCORES, SHOWN, shown_layout, shown_rows
 from .markdown import table
 
 PERPLEXITY = 30
@@ -60,14 +60,12 @@ def report(cells: Cells) -> str:
     for kind in AFFINITIES:
         rows = cells[kind]["perplexities"] if kind in cells else None
         spreads.append([kind, f"{min(rows):.2f} to {max(rows):.2f}" if rows else None])
-    shown = ("silhouette", "trustworthiness")
-    rows = [[column, *(cells[column][s] if column in cells else None for s in shown)] for column in SHOWN]
     return (
         f"Row perplexities at perplexity {PERPLEXITY} (the paper: those of the symmetrised affinity vary, those of "
         "the symmetric entropic one are equal):\n\n"
         + table(["affinity", "row perplexities"], spreads)
         + "\n\nScores of the layouts (the paper's figure shows t-SNEkhorn above t-SNE in silhouette):"
-        "\n\n" + table(["method", "silhouette", "trustworthiness"], rows)
+        "\n\n" + table(["method", *SCORES, "verdict"], shown_rows(cells))
     )
 
 

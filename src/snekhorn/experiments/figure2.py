@@ -16,7 +16,7 @@ from ..datasets import make_three_gaussians
 from ..plots.canvas import bare, limits, set_titles
 from .drawing import dress, panels
 from .experiment import Cells, Experiment, Plan, Settings
-from .markdown import table
+from .markdown import claim, table
 
 PERPLEXITY = 5.0
 SAMPLES = 20  # of the data; the first is drawn
@@ -109,7 +109,7 @@ def report(cells: Cells) -> str:
 
 def _verdict(kind: str, counts: list[int]) -> str:
     good = all(count == 3 for count in counts) if kind == "symmetric entropic" else all(count > 3 for count in counts)
-    return "as in the paper" if good else "differs"
+    return claim(holds=good)
 
 
 EXPERIMENT = Experiment("figure2", "Figure 2: three Gaussians, edges and Laplacian eigenvalues", plan, draw, report)

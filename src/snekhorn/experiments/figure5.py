@@ -21,7 +21,7 @@ from ..plots.canvas import set_titles
 from .drawing import panels
 from .experiment import Cells, Experiment, Plan, Settings
 from .layouts import fitted, paper_model
-from .markdown import table
+from .markdown import claim, table
 
 PERPLEXITY = 30.0
 NOTHING = 0.01  # of a row's mass
@@ -41,6 +41,8 @@ PAPER_METHODS = {
     "symmetric SNE, paper's protocol": (SymmetricSNE, True),
     "SNEkhorn, paper's protocol": (SNEkhorn, True),
 }
+
+RIVALS = (tuple(PAPER_METHODS)[::-1], ("SNEkhorn", "symmetric SNE"))
 
 
 @lru_cache(maxsize=1)
@@ -113,7 +115,9 @@ def draw(cells: Cells) -> Figure | None:
 
 def report(cells: Cells) -> str:
     masses = [
-        [name, cells[name]["to_p2"], cells[name]["to_p2_low_noise"], _misled(cells[name])] if name in cells else [name]
+        [name, cells[name]["to_p2"], cells[name]["to_p2_low_noise"], _misled(cells[name])]
+        if name in cells
+        else [name, None, None, ""]
         for name in AFFINITIES
     ]
     rows = [
@@ -125,7 +129,22 @@ def report(cells: Cells) -> str:
         "not. Mass that a point of p1 gives to each batch of p2, perplexity 30:\n\n"
         + table(["affinity", "to p2", "to p2, low noise", "verdict"], masses)
         + "\n\nSilhouettes in the layout, of p1 against p2 (higher is better) and of the two batches within p2 (0 is "
-        "right: they are one distribution):\n\n" + table(["method", "p1 against p2", "batches within p2"], rows)
+        "right: they are one distribution):\n\n"
+        + table(["method", "p1 against p2", "batches within p2"], rows)
+        + "".join(_compared(cells, *names) for names in RIVALS)
+    )
+
+
+def _compared(cells: Cells, ours: str, other: str) -> str:
+    """Whether SNEkhorn mixes the batches more, as the paper has it."""
+    if not {ours, other} <= set(cells):
+        return ""
+    mine, its = cells[ours], cells[other]
+    judged = claim(holds=abs(mine["batches"]) < abs(its["batches"]))
+    apart = "better" if mine["between"] > its["between"] else "less well"
+    return (
+        f"\n\n{ours} against {other}: batches {mine['batches']:.2f} and {its['batches']:.2f}, **{judged}**; it "
+        f"separates p1 from p2 {apart} ({mine['between']:.2f} and {its['between']:.2f})."
     )
 
 

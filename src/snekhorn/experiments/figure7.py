@@ -12,7 +12,7 @@ from ..plots import scatter
 from .data import points
 from .drawing import panels
 from .experiment import Cells, Experiment, Plan, Settings, finished
-from .layouts import SHOWN, shown_layout
+from .layouts import SCORES, SHOWN, shown_layout, shown_rows
 from .markdown import table
 
 PERPLEXITY = 50
@@ -43,13 +43,10 @@ def draw(cells: Cells) -> Figure | None:
 
 def report(cells: Cells) -> str:
     cells = finished(cells)
-    keys = [f"{column}, {rows}" for rows in ROWS for column in SHOWN]
-    found = [
-        [key, *(cells[key][s] if key in cells else None for s in ("silhouette", "trustworthiness"))] for key in keys
-    ]
+    found = [row for rows in ROWS for row in shown_rows(cells, f", {rows}")]
     return (
         f"Perplexity {PERPLEXITY}. The paper shows the classes better separated by t-SNEkhorn than by t-SNE.\n\n"
-        + table(["layout", "silhouette", "trustworthiness"], found)
+        + table(["layout", *SCORES, "verdict"], found)
     )
 
 

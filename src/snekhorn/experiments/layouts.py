@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from typing import Any
 
@@ -14,6 +14,7 @@ from ..embedding.report import Stop
 from ..metrics import silhouette, trustworthiness
 from ..sweep import sweep
 from .experiment import NotAvailable
+from .markdown import claim
 
 Array = NDArray[np.float64]
 
@@ -32,6 +33,7 @@ OUR_COLUMNS: dict[str, tuple[type, bool]] = {
     "t-SNEkhorn with self-loops": (TSNEkhorn, True),
     "t-SNE": (TSNE, False),
 }
+SCORES = ("silhouette", "trustworthiness")  # of the paper
 SHOWN = ("t-SNE, paper's protocol", "t-SNEkhorn, paper's protocol", "t-SNE", "t-SNEkhorn")  # in figures
 
 
@@ -53,9 +55,10 @@ def paper_model(method: type, perplexity: float, n: int, seed: int, *, self_loop
     return method(perplexity=perplexity, init=shared_start(n, seed), self_loops=self_loops, **PAPER)
 
 
-def paper_layout(column: str, X: Array, perplexity: float, seed: int) -> Array:
+def paper_layout(column: str, X: Array, perplexity: float, seed: int, *, step: float | None = None) -> Array:
     method, self_loops = PAPER_COLUMNS[column]
-    return fitted(paper_model(method, perplexity, len(X), seed, self_loops=self_loops), X).embedding_
+    model = paper_model(method, perplexity, len(X), seed, self_loops=self_loops)
+    return fitted(model if step is None else model.set_params(learning_rate=step), X).embedding_
 
 
 def our_layouts(column: str, X: Array, perplexities: list[int]) -> Iterator[tuple[int, Array]]:
@@ -75,6 +78,18 @@ def shown_layout(column: str, X: Array, y: Any, perplexity: float) -> dict[str, 
         method, self_loops = OUR_COLUMNS[column]
         Z = fitted(method(perplexity=perplexity, self_loops=self_loops), X).embedding_
     return {**scores(X, y, Z), "layout": Z, "classes": y}
+
+
+def shown_rows(cells: Mapping[str, Any], suffix: str = "") -> list[list[Any]]:
+    """Scores of the layouts shown, and whether t-SNEkhorn is above t-SNE run in the same way, as the paper has it."""
+    rows = []
+    for column in SHOWN:
+        cell, rival = (cells.get(name + suffix, {}) for name in (column, column.replace("t-SNEkhorn", "t-SNE")))
+        judged = ""
+        if cell and rival and column.startswith("t-SNEkhorn"):
+            judged = claim(holds=cell["silhouette"] > rival["silhouette"])
+        rows.append([column + suffix, *(cell.get(score) for score in SCORES), judged])
+    return rows
 
 
 def scores(X: Array, y: Any, Z: Array) -> dict[str, float]:

@@ -24,12 +24,22 @@ def verdict(ours: float | None, theirs: float | None, *, near: float = NEAR) -> 
     return "better" if ours > theirs else "worse"
 
 
+def claim(*, holds: bool) -> str:
+    """Whether what the paper says is what was found."""
+    return "as in the paper" if holds else "differs"
+
+
+def most(count: int, total: int) -> str:
+    """The same of something that the paper says of all: four fifths are enough."""
+    return "mixed" if 0.5 * total <= count <= 0.8 * total else claim(holds=count > 0.8 * total)
+
+
 def difference(ours: float | None, theirs: float | None) -> str:
     return "" if ours is None or theirs is None else f"{ours - theirs:+.1f}"
 
 
 def hundredths(value: float | None) -> str | None:
-    return None if value is None else f"{100.0 * value:.1f}"
+    return None if value is None else f"{round(100.0 * value, 1) + 0.0:.1f}"  # not -0.0
 
 
 def _text(value: Any) -> str:

@@ -119,7 +119,7 @@ def _part(cell: Any, least: float, most: float) -> float | None:
 
 def _findings(cells: Cells) -> str:
     """The multi-scale affinity against the best single one, on every data set."""
-    found = []
+    found, scores = [], []
     for name in dict.fromkeys(cell["data"] for cell in cells.values()):
         values = {c["column"]: average(c) for c in cells.values() if c["data"] == name}
         multi = values.pop(MULTI, None)
@@ -128,7 +128,15 @@ def _findings(cells: Cells) -> str:
         best = max(values, key=lambda column: values[column])
         what = "more than" if multi > values[best] else "less than"
         found.append(f"on {_title(name)} it keeps {multi:.3f}, {what} the best single one ({best}, {values[best]:.3f})")
-    return f"Over all sizes: {'; '.join(found)}." if found else ""
+        classes = {c["column"]: c["silhouette"] for c in cells.values() if c["data"] == name}
+        top = max(values, key=lambda column: classes[column])
+        scores.append(f"{classes[MULTI]:.3f} on {_title(name)} ({top}: {classes[top]:.3f})")
+    if not found:
+        return ""
+    return (
+        f"Over all sizes: {'; '.join(found)}. Classes are a matter of one scale, and its silhouette is "
+        f"{'; '.join(scores)}. Rows above the perplexity of a single affinity are at the floor of their bandwidths."
+    )
 
 
 def _title(name: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from ..io.write import replacing
-from .experiment import Experiment, finished
+from .experiment import SEPARATOR, Cells, Experiment, finished
 from .registry import EXPERIMENTS
 from .store import read
 
@@ -32,8 +33,7 @@ def write_page(folder: Path, page: Path) -> None:
 
 def _section(experiment: Experiment, record: dict[str, Any], folder: Path, page: Path) -> str:
     cells = record["cells"]
-    done = finished(cells)
-    parts = [f"## {experiment.title}", _state(record, len(done))]
+    parts = [f"## {experiment.title}", _state(record)]
     picture = folder / f"{experiment.name}.png"
     if picture.exists():
         parts.append(f"![{experiment.title}]({picture.relative_to(page.parent).as_posix()})")
@@ -41,13 +41,26 @@ def _section(experiment: Experiment, record: dict[str, Any], folder: Path, page:
     absent = sorted({cell["not_available"] for cell in cells.values() if "not_available" in cell})
     if absent and not experiment.source:
         parts.append("Not available:\n\n" + "\n".join(f"- {reason}" for reason in absent))
+    if (unsettled := _unsettled(cells)) and not experiment.source:
+        parts.append(unsettled)
     return "\n\n".join(parts)
 
 
-def _state(record: dict[str, Any], n_done: int) -> str:
-    seconds = sum(cell.get("seconds") or 0.0 for cell in record["cells"].values())
+def _state(record: dict[str, Any]) -> str:
+    cells = record["cells"]
+    done = len(finished(cells))
+    counts = {"computed": done, "not available": len(cells) - done, "to go": record["planned"] - len(cells)}
+    said = ", ".join(f"{count} {what}" for what, count in counts.items() if count or what == "computed")
+    seconds = sum(cell.get("seconds") or 0.0 for cell in cells.values())
     versions = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
     quick = " **A quick run on few, small cases: not figures to quote.**" if record["quick"] else ""
-    return (
-        f"*{record['date']}: {n_done} of {record['planned']} cells, {seconds:.0f} s of computing; {versions}.*{quick}"
-    )
+    return f"*{record['date']}: cells: {said}; {seconds:.0f} s of computing; {versions}.*{quick}"
+
+
+def _unsettled(cells: Cells) -> str:
+    """What did not converge, by column where there are columns."""
+    found = Counter(key.rsplit(SEPARATOR, 1)[0] for key, cell in cells.items() if "not_converged" in cell)
+    if not found:
+        return ""
+    where = ", ".join(f"{key} ({count})" for key, count in found.items())
+    return f"Stopped before they had converged, some layouts or affinities of these cells: {where}."

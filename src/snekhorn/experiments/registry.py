@@ -11,6 +11,7 @@ from . import (
     figure6,
     figure7,
     multiscale,
+    protocol,
     sensitivity,
     snareseq,
     table1,
@@ -19,4 +20,4 @@ from . import (
 )
 
 _MODULES = (table1, figure1, figure2, figure3, figure4, figure5, figure6, table2, figure7, table3, sensitivity)
-EXPERIMENTS = {module.EXPERIMENT.name: module.EXPERIMENT for module in (*_MODULES, snareseq, multiscale)}
+EXPERIMENTS = {module.EXPERIMENT.name: module.EXPERIMENT for module in (*_MODULES, protocol, snareseq, multiscale)}

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..affinities import EntropicAffinity, SymmetricEntropicAffinity
-from .authors import ascended
+from .authors import SCRIPT_STEPS, as_in_their_script, ascended
 from .clustering import adjusted_rand_indices
 from .data import points_for, prepared
 from .drawing import curves, legend, panels
@@ -20,16 +20,17 @@ from .markdown import ABSENT, difference, table
 from .paper import CLUSTERING, EMBEDDINGS
 
 PREPARATIONS = ("raw", "standardised", "log", "unit rows", "shares", "centred log-ratios")
-CONVERGED = "converged"
+CONVERGED, SCRIPT = "converged", f"authors' script, {SCRIPT_STEPS} steps"
 SOLVERS: dict[str, Callable[[Any, float], Any]] = {
     CONVERGED: lambda X, xi: SymmetricEntropicAffinity(xi).fit_transform(X),
     "our Adam, 100 steps": lambda X, xi: SymmetricEntropicAffinity(xi, solver="adam", max_iter=100).fit_transform(X),
     "our Adam, 1000 steps": lambda X, xi: SymmetricEntropicAffinity(xi, solver="adam", max_iter=1000).fit_transform(X),
     "authors' ascent, 300 steps": lambda X, xi: ascended(X, xi, 300),
     "authors' ascent, 1000 steps": lambda X, xi: ascended(X, xi, 1000),
+    SCRIPT: as_in_their_script,
     "symmetrised entropic": lambda X, xi: EntropicAffinity(xi, symmetrize=True).fit_transform(X),
 }
-EVERYWHERE = (CONVERGED, "symmetrised entropic")  # the others for the preparations below
+EVERYWHERE = (CONVERGED, "symmetrised entropic")  # the others for the preparations below, or one of them
 STOPPED_EARLY = ("standardised", "unit rows")
 COLUMNS = ("t-SNEkhorn", "t-SNEkhorn, paper's protocol")
 LAYOUT_PERPLEXITIES, EARLY_PERPLEXITIES = (50, 200), (30, 100)
@@ -45,7 +46,7 @@ def plan(settings: Settings) -> Plan:
         SEPARATOR.join((how, solver, str(xi))): partial(clustered, how, solver, xi, name, settings)
         for how in PREPARATIONS
         for solver in (tuple(SOLVERS)[:2] if settings.quick else SOLVERS)
-        if solver in EVERYWHERE or how in STOPPED_EARLY
+        if solver in EVERYWHERE or how in (STOPPED_EARLY[:1] if solver == SCRIPT else STOPPED_EARLY)
         for xi in (grid if solver in EVERYWHERE or settings.quick else EARLY_PERPLEXITIES)
     } | {
         SEPARATOR.join((how, column, str(xi))): partial(laid_out, how, column, xi, name, settings)
@@ -134,20 +135,25 @@ def _findings(found: dict[tuple[str, str], dict[float, float]]) -> str:
     top = max(converged, key=lambda how: converged[how])
     said = [
         f"The paper's symmetric entropic affinity reaches {THEIRS}, its symmetrised entropic one {SYMMETRISED}.",
-        f"Ours, converged, reaches {', '.join(f'{value:.1f} ({how})' for how, value in converged.items())}: what "
-        "matters is whether the depth of a cell, its number of reads, is taken out of the counts.",
+        f"Ours, converged, reaches {', '.join(f'{value:.1f} ({how})' for how, value in converged.items())}: how the "
+        "counts are prepared matters most. (Standardised is by one mean and one deviation, which changes no affinity.)",
         f"The largest, {converged[top]:.1f} ({top}), is {difference(converged[top], THEIRS)} from the paper's.",
     ]
     raw = best.get(("raw", "symmetrised entropic"))
     if raw is not None:
         said.append(f"The symmetrised entropic affinity of the raw counts reaches {raw:.1f} here.")
         if abs(raw - SYMMETRISED) < CLOSE:
-            said.append("This is the paper's figure, which tells that the paper's counts were raw too.")
+            said.append(
+                "This is the paper's figure; its counts seem to have been raw, and the authors' script for these data "
+                "does no more than standardise them."
+            )
     early = [value for (_, solver), value in best.items() if solver not in EVERYWHERE]
     if early and max(early) < THEIRS - CLOSE:
         said.append(
-            f"Stopped early, by our Adam or the authors' own ascent, it is between {min(early):.1f} and "
-            f"{max(early):.1f}: duals that have not converged do not explain the paper's {THEIRS} either."
+            f"Stopped early, by our Adam, by the authors' ascent in small steps or with the settings of their script, "
+            f"at perplexities {' and '.join(map(str, EARLY_PERPLEXITIES))}, it is between {min(early):.1f} and "
+            f"{max(early):.1f}: in these settings, duals that have not converged do not give the paper's {THEIRS} "
+            "either. What does is not known."
         )
     return " ".join(said)
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ..affinities import DoublyStochasticAffinity, EntropicAffinity, SymmetricEntropicAffinity, row_entropies
 from ..datasets import make_three_gaussians
 from .experiment import Cells, Experiment, Plan, Settings
-from .markdown import table
+from .markdown import claim, table
 from .paper import PROPERTIES
 
 PERPLEXITY = 5.0
@@ -50,7 +50,7 @@ def report(cells: Cells) -> str:
         cell = cells.get(name)
         found = {key: cell[key] < HOLDS for key in properties} if cell else None
         values = [_entry(cell[key]) if cell else None for key in properties]
-        rows.append([name, *values, None if found is None else "as in the paper" if found == expected else "differs"])
+        rows.append([name, *values, None if found is None else claim(holds=found == expected)])
     note = (
         f"Largest violation of each property on the data of Figure 2 at perplexity {PERPLEXITY:g}; a property that "
         f"is violated by less than {HOLDS:g} holds (✓)."

@@ -11,7 +11,7 @@ from ..datasets import CUMIDA
 from .clustering import KINDS, best, scored
 from .data import MICROARRAYS, chosen, grid, points, title
 from .experiment import SEPARATOR, Cells, Experiment, Plan, Settings, data_sets, finished
-from .markdown import ABSENT, PENDING, difference, hundredths, table, verdict
+from .markdown import ABSENT, NEAR, PENDING, difference, hundredths, table, verdict
 from .paper import CLUSTERING
 
 SETS = (*CUMIDA, "scgem", *MICROARRAYS, "snareseq", "snareseq, unit rows")  # the quickest first
@@ -40,7 +40,10 @@ def report(cells: Cells) -> str:
     rows = [_row(name, cells) for name in data_sets(cells)]
     return (
         "ARI x 100, mean over seeds at the best point of the grid; the paper's in brackets. Difference and verdict "
-        "are those of the symmetric entropic affinity.\n\n" + table(["data", *KINDS, "difference", "verdict"], rows)
+        f"are those of the symmetric entropic affinity (the same: within {NEAR:g}). Bandwidths of the first two "
+        "affinities are the powers of ten at which the average perplexity is in the range of the others: one or two a "
+        "set, so that their figures turn on where these fall.\n\n"
+        + table(["data", *KINDS, "difference", "verdict"], rows)
     )
 
 

@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 from ..datasets import CUMIDA
 from .data import FEW_POINTS, LARGE_POINTS, MICROARRAYS, chosen, grid, points, points_for, title
 from .experiment import SEPARATOR, Cells, Experiment, Plan, Settings, data_sets, finished
-from .layouts import OUR_COLUMNS, PAPER_COLUMNS, PEERS, SEEDLESS, our_layouts, paper_layout, peer_layout, scores
+from .layouts import OUR_COLUMNS, PAPER_COLUMNS, PEERS, SCORES, SEEDLESS, our_layouts, paper_layout, peer_layout, scores
 from .markdown import ABSENT, PENDING, difference, hundredths, table, verdict
 from .paper import EMBEDDINGS
+from .verdicts import NEAR, OURS, against_packages, against_paper, best, best_hundredths, by_protocol
 
 # From the quickest: an interrupted run has whole rows.
 SETS = (
@@ -23,10 +24,7 @@ SETS = (
 LARGE = ("cifar", "cifar_resnet56")  # one seed
 BRIEF = ("snareseq, unit rows", *LARGE)  # which is no row of the paper's, or takes long
 BRIEF_GRID = [10, 30, 100, 300]
-SCORES = ("silhouette", "trustworthiness")
 COLUMNS = (*OUR_COLUMNS, *PAPER_COLUMNS, *PEERS)
-OURS = "t-SNEkhorn"
-NEAR = {"silhouette": 1.0, "trustworthiness": 0.2}  # hundredths that count as the same; the second varies less
 
 
 def plan(settings: Settings) -> Plan:
@@ -84,30 +82,22 @@ def draw(cells: Cells) -> Figure | None:
 def report(cells: Cells) -> str:
     found = means(finished(cells))
     parts = [f"**{score}**\n\n{_table(score, cells, found)}" for score in SCORES]
+    same = " and ".join(f"{near} in {score}" for score, near in NEAR.items())
     return (
         "Best mean over seeds among the perplexities computed, x 100, the perplexity in brackets. Ours is t-SNEkhorn "
         "at its defaults (one run: its start is not random); the paper's own figures are in the last columns, and "
-        "difference and verdict compare ours with the paper's t-SNEkhorn.\n\n"
-        + "\n\n".join(filter(None, [*parts, _summary(found)]))
+        f"difference and verdict compare ours with the paper's t-SNEkhorn (the same: within {same}). openTSNE, "
+        "umap-learn and scikit-learn run with their own defaults, not by the paper's protocol; scikit-learn gives one "
+        f"layout for all seeds. {_brief(cells)}\n\n"
+        + "\n\n".join(filter(None, [*parts, against_paper(found), against_packages(found), by_protocol(found)]))
     )
 
 
-def _summary(found: Any) -> str:
-    """How often ours is at least as good as the paper's, and where it is not."""
-    counts, worse = dict.fromkeys(SCORES, 0), []
-    names = [name for name in dict.fromkeys(name for name, _, _ in found) if name.split(", ")[0] in EMBEDDINGS]
-    names = [name for name in names if (name, OURS, SCORES[0]) in found]
-    for name in names:
-        for i, score in enumerate(SCORES):
-            ours, paper = _best(found[name, OURS, score]), EMBEDDINGS[name.split(", ")[0]][i][2]
-            good = ours is not None and verdict(100.0 * ours[0], paper, near=NEAR[score]) != "worse"
-            counts[score] += good
-            worse += [] if good else [f"{title(name)} ({score})"]
-    if not names:
-        return ""
-    said = " and ".join(f"{counts[score]} in {score}" for score in SCORES)
-    below = f" Below: {', '.join(worse)}; [why, by experiment](#snareseq-what-makes-the-difference)." if worse else ""
-    return f"Of {len(names)} rows with a figure in the paper, ours is at least as good on {said}.{below}"
+def _brief(cells: Cells) -> str:
+    """Which sets have fewer perplexities and seeds than the others."""
+    brief, large = ([title(name) for name in data_sets(cells) if name in some] for some in (BRIEF, LARGE))
+    said = f"Perplexities {', '.join(map(str, BRIEF_GRID))} only: {'; '.join(brief)}." if brief else ""
+    return f"{said} One seed: {'; '.join(large)}." if large else said
 
 
 def _table(score: str, cells: Cells, found: Any) -> str:
@@ -117,33 +107,37 @@ def _table(score: str, cells: Cells, found: Any) -> str:
 
 
 def _row(name: str, score: str, columns: list[str], cells: Cells, found: Any) -> list[Any]:
-    best = {column: _best(found.get((name, column, score))) for column in columns}
-    top = max((value for value, _ in filter(None, best.values())), default=None)
-    shown = [_entry(b, top) if b else _absence(cells, name, column) for column, b in best.items()]
+    tops = {column: best(found.get((name, column, score))) for column in columns}
+    top = max((value for value, _ in filter(None, tops.values())), default=None)
+    whole = len(found.get((name, OURS, score), ()))  # ours, the first to run, has all perplexities at once
+    shown = [
+        _entry(b, top) + _progress(cells, name, column, whole) if b else _absence(cells, name, column)
+        for column, b in tops.items()
+    ]
     theirs = EMBEDDINGS.get(name.split(", ")[0], (None, None))[SCORES.index(score)]
-    ours = None if (mine := _best(found.get((name, OURS, score)))) is None else 100.0 * mine[0]
-    paper = None if theirs is None else theirs[2]
+    ours, paper = best_hundredths(found, name, OURS, score), None if theirs is None else theirs[2]
     said = "" if theirs is None else " / ".join(map(str, theirs))
     judged = verdict(ours, paper, near=NEAR[score]) or "not in the paper"
+    if theirs is not None and name not in EMBEDDINGS:
+        judged = "rows prepared otherwise"
     return [title(name), *shown, said, difference(ours, paper), judged]
 
 
-def _entry(best: tuple[float, int], top: float | None) -> str:
-    text = f"{hundredths(best[0])} ({best[1]})"
-    return f"**{text}**" if best[0] == top else text
+def _entry(found: tuple[float, int], top: float | None) -> str:
+    text = f"{hundredths(found[0])} ({found[1]})"
+    return f"**{text}**" if found[0] == top else text
+
+
+def _progress(cells: Cells, name: str, column: str, whole: int) -> str:
+    """How many perplexities of a column have been tried, while they are not all."""
+    tried = sum(key.startswith(SEPARATOR.join((name, column, ""))) for key in cells)
+    return f", {tried} of {whole} perplexities" if 0 < tried < whole else ""
 
 
 def _absence(cells: Cells, name: str, column: str) -> str:
     """Whether a cell could not be computed, or has not been yet."""
     start = SEPARATOR.join((name, column))
     return ABSENT if any(key == start or key.startswith(start + SEPARATOR) for key in cells) else PENDING
-
-
-def _best(values: dict[int, float] | None) -> tuple[float, int] | None:
-    if not values:
-        return None
-    at = max(values, key=lambda xi: values[xi])
-    return values[at], at
 
 
 EXPERIMENT = Experiment("table3", "Table 3: scores of the layouts", plan, draw, report)

@@ -10,7 +10,12 @@ import time
 
 import pytest
 
-from snekhorn.experiments import Store
+from snekhorn.cli.reproduce import NAMES
+from snekhorn.experiments import EXPERIMENTS, Store
+
+
+def test_the_help_lists_all_experiments():
+    assert ", ".join(EXPERIMENTS) == NAMES
 
 
 def test_a_table(folder, as_json, files):

@@ -41,7 +41,7 @@ ALLOWED = {
     | {"SNEkhorn", "SymmetricSNE", "TSNE", "TSNEkhorn", "__version__"},
     "cli": BELOW
     | {"__init__", "affinities", "embedding", "estimators", "io", "memory", "metrics", "pairs", "page", "persistence"}
-    | {"plots", "reduction", "sweep", "TSNEkhorn", "__version__", "datasets", "experiments"},
+    | {"plots", "reduction", "sweep", "TSNEkhorn", "__version__", "datasets", "experiments", "validation"},
     "__main__": {"cli"},
     "__init__": {"affinities", "datasets", "estimators", "metrics", "persistence", "plots"},
 }

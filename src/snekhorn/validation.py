@@ -200,9 +200,7 @@ def check_jobs(n_jobs: Any) -> int | None:
     if n_jobs is None:
         return None
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise ValueError(
-            f"n_jobs must be None or a number of threads, -1 for all cores, -2 for all but one; got {n_jobs!r}."
-        )
+        raise ValueError(f"n_jobs must be a number of threads, -1 for all cores, -2 for all but one; got {n_jobs!r}.")
     return int(n_jobs)
 
 

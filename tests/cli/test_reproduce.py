@@ -93,6 +93,7 @@ def test_drawing_computes_nothing(folder, as_json):
         (("figure9",), "no experiment is called 'figure9'"),
         (("table1", "--data", "nowhere"), "nowhere does not exist"),
         (("table1", "--out", "good.csv"), "good.csv is a file"),
+        (("table1", "--out", "good.csv/found"), "good.csv/found cannot be made"),
     ],
 )
 def test_bad_input(folder, snekhorn, files, arguments, message):
@@ -112,8 +113,8 @@ def test_results_of_the_other_kind_of_run_are_an_error_before_anything_is_comput
 def test_the_page_of_the_folder_one_is_in(folder, snekhorn, monkeypatch):
     (folder / "found").mkdir()
     monkeypatch.chdir(folder / "found")
-    snekhorn("reproduce", "table1", "--quick", "--out", ".")
-    assert (folder / "found.md").exists()
+    snekhorn("reproduce", "figure2", "--quick", "--out", ".")
+    assert "(found/figure2.png)" in (folder / "found.md").read_text()
 
 
 def test_a_damaged_data_file_is_an_error(folder, snekhorn):

@@ -172,6 +172,9 @@ def test_labels_of_other_points_are_an_error(tmp_path):
         (np.zeros((0, 3)), [], "X should be a table of numbers"),
         ([["a"], ["b"]], [0, 1], "X should be a table of numbers"),
         (POINTS, np.zeros((3, 1), int), r"labels of shape \(3, 1\)"),
+        (POINTS, ["a", "b", "c"], "not among label_names"),
+        (POINTS, [0.0, 0.5, 1.0], "should be codes"),
+        (POINTS, [0.0, np.nan, 1.0], "points without a class"),
         (POINTS, [0, 1, 5], "from 0 to 5, with 2 names"),
         ([[1.0, 2.0], [3.0, np.nan], [5.0, 6.0]], [0, 1, 1], "row 2, column 2 of X is missing"),
     ],
@@ -187,6 +190,11 @@ def test_classes_of_any_kind_become_codes(tmp_path):
     np.savez(tmp_path / "umist.npz", X=POINTS, y=["old", "new", "old"])
     found = load("umist", tmp_path)
     assert (found.y.tolist(), found.label_names) == ([1, 0, 1], ["new", "old"])
+    np.savez(tmp_path / "umist.npz", X=POINTS, y=["old", "new", "old"], label_names=["old", "new"])
+    found = load("umist", tmp_path)
+    assert (found.y.tolist(), found.label_names) == ([0, 1, 0], ["old", "new"])
+    np.savez(tmp_path / "umist.npz", X=POINTS, y=[0.0, 2.0, 2.0], label_names=["a", "b", "c"])
+    assert load("umist", tmp_path).y.tolist() == [0, 2, 2]
     np.savez(tmp_path / "umist.npz", X=POINTS, y=[1, 2, 1])
     found = load("umist", tmp_path)
     assert (found.y.tolist(), found.label_names) == ([0, 1, 0], ["1", "2"])

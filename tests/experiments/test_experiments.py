@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from snekhorn.experiments import EXPERIMENTS, Settings, layouts, table2, table3
 from snekhorn.experiments.data import points, points_for
-from snekhorn.experiments.experiment import Experiment, NotAvailable, _computed, finished
+from snekhorn.experiments.experiment import FAILED, Experiment, NotAvailable, _computed, finished
 from snekhorn.experiments.markdown import difference, table, verdict
 from snekhorn.experiments.page import write_page
 from snekhorn.experiments.paper import CLUSTERING, EMBEDDINGS
@@ -32,6 +32,7 @@ def test_quick_run(name, tmp_path):
     experiment = EXPERIMENTS[name]
     store = experiment.run(tmp_path, Settings(quick=True))
     assert finished(store.cells)
+    assert not any(FAILED in cell.get("not_available", "") for cell in store.cells.values())
     pictures = experiment.picture(tmp_path, store.cells)
     assert len(pictures) == (2 if name in WITH_PICTURE else 0)
     assert all(path.stat().st_size > 1000 for path in pictures)
@@ -53,7 +54,8 @@ def test_table_3_and_its_appendix(tmp_path, monkeypatch):
         assert len(EXPERIMENTS[name].picture(tmp_path, store.cells)) == (2 if name == "sensitivity" else 0)
     page = tmp_path / "page.md"
     write_page(tmp_path, page)
-    assert re.search(r"\| in all \| \d of 2: ", page.read_text())
+    assert re.search(r"\| digits \| \d of 2 \|", page.read_text())
+    assert re.search(r"\| the paper's sets \| not run yet \|", page.read_text())
 
 
 def test_table_3_without_data_says_so(tmp_path, monkeypatch):
@@ -135,7 +137,9 @@ def test_columns_that_are_not_finished_say_so():
         "scgem | t-SNEkhorn": {"data": "scgem", "column": "t-SNEkhorn", "rows": ours},
         "scgem | openTSNE | 10": {"data": "scgem", "column": "openTSNE", "rows": ours[:1]},
     }
-    assert "1 of 2 perplexities" in table3.report(cells)
+    text = table3.report(cells)
+    assert "1 of 2 perplexities" in text
+    assert "Ours against the best of" not in text  # until they are
 
 
 def test_what_does_not_converge_is_noted_in_the_cell():
@@ -145,18 +149,31 @@ def test_what_does_not_converge_is_noted_in_the_cell():
 
     cell = _computed(compute)
     assert cell["not_converged"] == ["stopped at max_iter"]
-    assert "not_converged" not in _computed(lambda: {"score": 1.0})
+    assert _computed(lambda: {"score": 1.0})["not_converged"] == []
 
 
-def test_a_cell_that_fails_does_not_stop_the_others(tmp_path):
+def test_the_page_tells_what_did_not_converge(tmp_path):
+    store = EXPERIMENTS["table3"].store(tmp_path, quick=False)
+    row = {"perplexity": 10, "silhouette": 0.4, "trustworthiness": 0.9}
+    for column, xi, converged in (("openTSNE", 10, None), ("openTSNE", 20, ["no"]), ("umap-learn", 10, ["no"])):
+        record = {} if converged is None else {"not_converged": converged}
+        store.put(f"scgem | {column} | {xi}", {"data": "scgem", "column": column, "rows": [row], **record})
+    write_page(tmp_path, tmp_path / "page.md")
+    text = (tmp_path / "page.md").read_text()
+    assert "stopped before it had converged: scgem | openTSNE (1), scgem | umap-learn (1)." in text
+    assert "Of 1 cells, of earlier versions" in text
+
+
+@pytest.mark.parametrize("error", [FloatingPointError, ValueError, RuntimeError, np.linalg.LinAlgError])
+def test_a_cell_that_fails_does_not_stop_the_others(tmp_path, error):
     def fails():
-        raise FloatingPointError("overflow")
+        raise error("overflow")
 
     plan = {"bad": fails, "good": lambda: {"score": 1.0}}
     store = Experiment("name", "title", lambda settings: plan, lambda cells: None, lambda cells: "").run(
         tmp_path, Settings()
     )
-    assert store.cells["bad"] == {"not_available": "it failed: overflow"}
+    assert store.cells["bad"] == {"not_available": f"it failed: {error.__name__}: overflow"}
     assert "good" in store
     assert "bad" not in store  # tried again the next time
 

@@ -51,7 +51,9 @@ def affinity(  # noqa: PLR0913
     """
     with session(as_json=as_json, quiet=quiet) as run:
         check_input(input)
-        options.check_jobs(jobs)
+        from ..validation import check_jobs
+
+        check_jobs(jobs)
         from scipy import io as scipy_io
         from scipy import sparse
 

@@ -64,7 +64,9 @@ def embed(  # noqa: PLR0913
     """
     with session(as_json=as_json, quiet=quiet) as run:
         check_input(input)
-        options.check_jobs(jobs)
+        from ..validation import check_jobs
+
+        check_jobs(jobs)
         wanted = perplexities(perplexity)
         outputs = Outputs(out, plot, html, save_model)
         outputs = outputs if outputs.paths else default_outputs(input, method)

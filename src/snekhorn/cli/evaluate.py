@@ -49,7 +49,9 @@ def evaluate(  # noqa: PLR0913
     with session(as_json=as_json, quiet=quiet) as run:
         for path in (input, embedding):
             check_input(path)
-        options.check_jobs(jobs)
+        from ..validation import check_jobs
+
+        check_jobs(jobs)
         from ..io import read_layouts
         from ..pairs import check_metric
         from ..reduction import fit_scaling

@@ -75,9 +75,3 @@ def perplexities(values: list[str] | None) -> list[float]:
         if not 1.0 < found[-1] < float("inf"):
             raise InputError(f"--perplexity must be a finite number above 1, got {text}; 30 is a good start.")
     return list({f"{perplexity:g}": perplexity for perplexity in found}.values())  # as the names of layouts show them
-
-
-def check_jobs(jobs: int | None) -> None:
-    """Raise before the points are read."""
-    if jobs == 0:
-        raise InputError("--jobs must be a number of threads, or -1 for all cores, got 0.")

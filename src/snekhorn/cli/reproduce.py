@@ -89,13 +89,17 @@ def _page(folder: Path) -> Path:
 
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder} is a file; name a folder.")
-    folder.mkdir(parents=True, exist_ok=True)
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"--out {folder} cannot be written to; name another folder.")
     page = folder.resolve() if folder.name in ("", "..") else folder  # "." and ".." are names of others
     page = page.parent / f"{page.name}.md"
-    if page.exists() and not page.read_text(errors="replace").startswith(TITLE):
+    if page.is_dir() or (page.exists() and not page.read_text(errors="replace").startswith(TITLE)):
         raise InputError(f"{page} exists and is no results page; choose another --out.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {folder} cannot be made: {error.strerror}.") from error
+    for place in (folder, page.parent):
+        if not os.access(place, os.W_OK):
+            raise InputError(f"{place} cannot be written to, and results or their page go there; name another --out.")
     return page
 
 

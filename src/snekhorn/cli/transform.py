@@ -41,7 +41,9 @@ def transform(
         if not model.exists():
             raise InputError(f"{model} does not exist; 'snekhorn embed --save-model' writes one.")
         check_input(input)
-        options.check_jobs(jobs)
+        from ..validation import check_jobs
+
+        check_jobs(jobs)
         Outputs(out).check([model, input], force=force, several=False)
         from ..io import Layouts, write_layouts
         from ..persistence import load_with_notes

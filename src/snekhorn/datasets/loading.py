@@ -84,8 +84,8 @@ def data_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
     if not path:
         return None
     if not Path(path).is_dir():
-        what = "is no folder" if Path(path).exists() else "does not exist"
-        raise MissingData(f"the data folder {path} {what}; make it, or name another.")
+        what = "is no folder; name one" if Path(path).exists() else "does not exist; make it, or name another"
+        raise MissingData(f"the data folder {path} {what}.")
     return Path(path)
 
 
@@ -108,10 +108,10 @@ def _read(source: Source, paths: list[Path]) -> Found:
     if source.read is None:
         raise AssertionError(f"{source.title} has originals and no reader")
     read = source.read
-    return _readable(paths[0], lambda: read(*paths))
+    return _readable(" and ".join(map(str, paths)), lambda: read(*paths))
 
 
-def _readable(path: Path, read: Any) -> Found:
+def _readable(path: Path | str, read: Any) -> Found:
     """What is read, or an error that names the file."""
     try:
         return _checked(path, *read())
@@ -123,7 +123,7 @@ def _readable(path: Path, read: Any) -> Found:
         ) from error
 
 
-def _checked(path: Path, X: Any, y: Any, labels: list[str]) -> Found:
+def _checked(path: Path | str, X: Any, y: Any, labels: list[str]) -> Found:
     """Points and codes of classes that fit each other, and have no gaps."""
     X, y = np.asarray(X), np.asarray(y)
     if X.ndim != 2 or not X.size or X.dtype.kind not in "biuf":
@@ -155,7 +155,7 @@ def _fetched(source: Source) -> Found:
     if source.fetch is None:
         raise AssertionError(f"{source.title} cannot be fetched")
     try:
-        return source.fetch()
+        return _checked(source.title, *source.fetch())
     except OSError as error:
         if "checksum" in str(error):
             raise DamagedData(f"what was downloaded for {source.title} is not the original: {error}") from error

@@ -21,10 +21,22 @@ def read_npz(path: Path) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
     """X, y and, where it is there, label_names."""
     with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
         X, y = file["X"], file["y"]
-        labels = file["label_names"].astype(str).tolist() if "label_names" in file.files else None
+        names = file["label_names"].astype(str) if "label_names" in file.files else None
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise DamagedData(f"{path}: y has points without a class.")
     kinds, codes = np.unique(y, return_inverse=True)
-    # Codes with names for them are taken as they are; other values are classes by themselves.
-    return (X, y, labels) if labels and y.dtype.kind in "iu" else (X, codes, labels or kinds.astype(str).tolist())
+    if names is None:
+        return X, codes.reshape(y.shape), kinds.astype(str).tolist()
+    if names.ndim != 1:
+        raise DamagedData(f"{path}: label_names should be a list, and is of shape {names.shape}.")
+    if y.dtype.kind in "US":  # the names themselves
+        places = {name: place for place, name in enumerate(names.tolist())}
+        if not places.keys() >= set(kinds.tolist()):
+            raise DamagedData(f"{path}: y has classes that are not among label_names.")
+        return X, np.array([places[kind] for kind in kinds.tolist()])[codes].reshape(y.shape), names.tolist()
+    if not np.array_equal(kinds, kinds.astype(int)):
+        raise DamagedData(f"{path}: y should be codes of the classes that label_names lists.")
+    return X, y.astype(int), names.tolist()
 
 
 def read_snareseq(points: Path, labels: Path) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
@@ -73,8 +85,9 @@ def read_cumida(path: Path) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
     if "type" not in table.column_names or not genes:
         raise DamagedData(f"{path} has no column 'type' with genes beside it, as a table of CuMiDa has.")
     types = table.column("type").to_pylist()
-    if any(kind in (None, "") for kind in types):
-        raise DamagedData(f"{path}: sample {next(i for i, kind in enumerate(types, 1) if not kind)} has no type.")
+    gaps = [sample for sample, kind in enumerate(types, 1) if kind in (None, "")]
+    if gaps:
+        raise DamagedData(f"{path}: sample {gaps[0]} has no type.")
     kinds, codes = np.unique(np.asarray(types, dtype=str), return_inverse=True)
     X = np.stack([table.column(name).to_numpy().astype(float) for name in genes], axis=1)
     return X, codes, kinds.tolist()

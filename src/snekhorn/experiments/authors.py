@@ -38,7 +38,10 @@ def ascended(X: Array, perplexity: float, n_steps: int, rate: float = RATE, *, r
                 f"the authors' ascent has NaN after {step} steps of {rate} at perplexity {perplexity:g}."
             )
         log_P = _log_affinity(cost, x, root=root)
-    return np.exp(log_P)
+    P = np.exp(log_P)
+    if not np.isfinite(P).all():
+        raise NotAvailable(f"the authors' ascent ends without numbers at perplexity {perplexity:g}.")
+    return P
 
 
 def as_in_their_script(X: Array, perplexity: float) -> Array:

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from matplotlib.figure import Figure
-from numpy.linalg import LinAlgError
 from sklearn.exceptions import ConvergenceWarning
 
-from ..datasets import MissingData
+from ..datasets import DamagedData, MissingData
 from .cores import each
 from .store import Store
 
@@ -23,6 +22,7 @@ Plan: TypeAlias = dict[str, Callable[[], dict[str, Any]]]  # how to compute each
 SEPARATOR = " | "  # of the parts of a key; the first is the data set, where there are several
 Progress: TypeAlias = Callable[[str, int, int], None]  # key, cells done, cells in all
 
+FAILED = "it failed"
 SEEDS = 5  # as in the paper
 
 
@@ -133,7 +133,9 @@ def _computed(compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
             cell = compute()
     except (MissingData, NotAvailable) as error:
         return {"not_available": str(error)}
-    except (ArithmeticError, LinAlgError) as error:
-        return {"not_available": f"it failed: {error}"}
-    stopped = {"not_converged": [str(record.message) for record in caught]} if caught else {}
-    return {**cell, **stopped, "seconds": time.perf_counter() - start}
+    except DamagedData:
+        raise  # of no use to any cell
+    except (ArithmeticError, ValueError, RuntimeError) as error:  # of the numbers; others are mistakes in the code
+        return {"not_available": f"{FAILED}: {type(error).__name__}: {error}"}
+    stopped = [str(record.message) for record in caught]
+    return {**cell, "not_converged": stopped, "seconds": time.perf_counter() - start}

@@ -126,7 +126,8 @@ def report(cells: Cells) -> str:
     ]
     return (
         "The paper: the symmetrised entropic affinity is misled by the level of noise, the symmetric entropic one is "
-        "not. Mass that a point of p1 gives to each batch of p2, perplexity 30:\n\n"
+        "not (misled: it gives one batch more than twice what it gives the other). Mass that a point of p1 gives to "
+        "each batch of p2, perplexity 30:\n\n"
         + table(["affinity", "to p2", "to p2, low noise", "verdict"], masses)
         + "\n\nSilhouettes in the layout, of p1 against p2 (higher is better) and of the two batches within p2 (0 is "
         "right: they are one distribution):\n\n"

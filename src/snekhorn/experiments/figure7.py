@@ -45,8 +45,8 @@ def report(cells: Cells) -> str:
     cells = finished(cells)
     found = [row for rows in ROWS for row in shown_rows(cells, f", {rows}")]
     return (
-        f"Perplexity {PERPLEXITY}. The paper shows the classes better separated by t-SNEkhorn than by t-SNE.\n\n"
-        + table(["layout", *SCORES, "verdict"], found)
+        f"Perplexity {PERPLEXITY}. The paper shows the classes better separated by t-SNEkhorn than by t-SNE; within "
+        "0.01 of silhouette there is no difference.\n\n" + table(["layout", *SCORES, "verdict"], found)
     )
 
 

@@ -14,7 +14,7 @@ from ..embedding.report import Stop
 from ..metrics import silhouette, trustworthiness
 from ..sweep import sweep
 from .experiment import NotAvailable
-from .markdown import claim
+from .markdown import NEAR, claim
 
 Array = NDArray[np.float64]
 
@@ -87,7 +87,8 @@ def shown_rows(cells: Mapping[str, Any], suffix: str = "") -> list[list[Any]]:
         cell, rival = (cells.get(name + suffix, {}) for name in (column, column.replace("t-SNEkhorn", "t-SNE")))
         judged = ""
         if cell and rival and column.startswith("t-SNEkhorn"):
-            judged = claim(holds=cell["silhouette"] > rival["silhouette"])
+            ahead = 100.0 * (cell["silhouette"] - rival["silhouette"])
+            judged = "no difference" if abs(ahead) <= NEAR else claim(holds=ahead > 0.0)
         rows.append([column + suffix, *(cell.get(score) for score in SCORES), judged])
     return rows
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 ABSENT, PENDING = "not available", "not run yet"
+OTHERWISE = "rows prepared otherwise"  # than the paper's, so that no verdict is due
 NEAR = 1.0  # a hundredth of a score: what counts as the same
 
 
@@ -35,7 +36,7 @@ def most(count: int, total: int) -> str:
 
 
 def difference(ours: float | None, theirs: float | None) -> str:
-    return "" if ours is None or theirs is None else f"{ours - theirs:+.1f}"
+    return "" if ours is None or theirs is None else f"{round(ours - theirs, 1) + 0.0:+.1f}"
 
 
 def hundredths(value: float | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ def _section(experiment: Experiment, record: dict[str, Any], folder: Path, page:
     parts = [f"## {experiment.title}", _state(record)]
     picture = folder / f"{experiment.name}.png"
     if picture.exists():
-        parts.append(f"![{experiment.title}]({picture.relative_to(page.parent).as_posix()})")
+        parts.append(f"![{experiment.title}]({Path(os.path.relpath(picture, page.parent)).as_posix()})")
     parts.append(experiment.report(cells))
     absent = sorted({cell["not_available"] for cell in cells.values() if "not_available" in cell})
     if absent and not experiment.source:
@@ -58,9 +59,16 @@ def _state(record: dict[str, Any]) -> str:
 
 
 def _unsettled(cells: Cells) -> str:
-    """What did not converge, by column where there are columns."""
-    found = Counter(key.rsplit(SEPARATOR, 1)[0] for key, cell in cells.items() if "not_converged" in cell)
-    if not found:
-        return ""
+    """What did not converge, by column; and of how many cells that is not known."""
+    done = finished(cells)
+    found = Counter(_column(key) for key, cell in done.items() if cell.get("not_converged"))
+    unknown = sum("not_converged" not in cell for cell in done.values())
     where = ", ".join(f"{key} ({count})" for key, count in found.items())
-    return f"Stopped before they had converged, some layouts or affinities of these cells: {where}."
+    said = [f"Cells with a layout or an affinity that stopped before it had converged: {where}."] if found else []
+    said += [f"Of {unknown} cells, of earlier versions, it is not known whether all converged."] if unknown else []
+    return " ".join(said)
+
+
+def _column(key: str) -> str:
+    """A key without its perplexity."""
+    return SEPARATOR.join(part for part in key.split(SEPARATOR) if not part.replace(".", "").isdigit())

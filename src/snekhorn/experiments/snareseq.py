@@ -15,7 +15,7 @@ from .clustering import adjusted_rand_indices
 from .data import points_for, prepared
 from .drawing import curves, legend, panels
 from .experiment import SEPARATOR, Cells, Experiment, Plan, Settings, finished
-from .layouts import shown_layout
+from .layouts import SCORES, shown_layout
 from .markdown import ABSENT, difference, table
 from .paper import CLUSTERING, EMBEDDINGS
 
@@ -60,7 +60,7 @@ def laid_out(how: str, column: str, perplexity: float, name: str, settings: Sett
     """Scores of a layout of prepared rows."""
     X, y = points_for(name, perplexity, settings)
     found = shown_layout(column, prepared(X, how), y, perplexity)
-    kept = {score: found[score] for score in ("silhouette", "trustworthiness")}
+    kept = {score: found[score] for score in SCORES}
     return {"how": how, "column": column, "perplexity": perplexity, **kept}
 
 
@@ -147,14 +147,15 @@ def _findings(found: dict[tuple[str, str], dict[float, float]]) -> str:
                 "This is the paper's figure; its counts seem to have been raw, and the authors' script for these data "
                 "does no more than standardise them."
             )
-    early = [value for (_, solver), value in best.items() if solver not in EVERYWHERE]
-    if early and max(early) < THEIRS - CLOSE:
-        said.append(
-            f"Stopped early, by our Adam, by the authors' ascent in small steps or with the settings of their script, "
-            f"at perplexities {' and '.join(map(str, EARLY_PERPLEXITIES))}, it is between {min(early):.1f} and "
-            f"{max(early):.1f}: in these settings, duals that have not converged do not give the paper's {THEIRS} "
-            "either. What does is not known."
-        )
+    for how in STOPPED_EARLY:
+        early = {s: best[how, s] for s in SOLVERS if s not in EVERYWHERE and (how, s) in best}
+        if early:
+            said.append(
+                f"Not converged, {how}, at perplexities {' and '.join(map(str, EARLY_PERPLEXITIES))}, it reaches "
+                f"{', '.join(f'{value:.1f} ({solver})' for solver, value in early.items())}."
+            )
+    if max(best.values()) < THEIRS - CLOSE:
+        said.append(f"None of these gives the paper's {THEIRS}; what does is not known.")
     return " ".join(said)
 
 

@@ -12,9 +12,9 @@ from ..datasets import CUMIDA
 from .data import FEW_POINTS, LARGE_POINTS, MICROARRAYS, chosen, grid, points, points_for, title
 from .experiment import SEPARATOR, Cells, Experiment, Plan, Settings, data_sets, finished
 from .layouts import OUR_COLUMNS, PAPER_COLUMNS, PEERS, SCORES, SEEDLESS, our_layouts, paper_layout, peer_layout, scores
-from .markdown import ABSENT, PENDING, difference, hundredths, table, verdict
+from .markdown import ABSENT, OTHERWISE, PENDING, difference, hundredths, table, verdict
 from .paper import EMBEDDINGS
-from .verdicts import NEAR, OURS, against_packages, against_paper, best, best_hundredths, by_protocol
+from .verdicts import NEAR, OURS, Found, against_packages, against_paper, best, best_hundredths, by_protocol
 
 # From the quickest: an interrupted run has whole rows.
 SETS = (
@@ -81,6 +81,7 @@ def draw(cells: Cells) -> Figure | None:
 
 def report(cells: Cells) -> str:
     found = means(finished(cells))
+    whole = {key: values for key, values in found.items() if not _progress(cells, key[0], key[1], found)}
     parts = [f"**{score}**\n\n{_table(score, cells, found)}" for score in SCORES]
     same = " and ".join(f"{near} in {score}" for score, near in NEAR.items())
     return (
@@ -89,7 +90,7 @@ def report(cells: Cells) -> str:
         f"difference and verdict compare ours with the paper's t-SNEkhorn (the same: within {same}). openTSNE, "
         "umap-learn and scikit-learn run with their own defaults, not by the paper's protocol; scikit-learn gives one "
         f"layout for all seeds. {_brief(cells)}\n\n"
-        + "\n\n".join(filter(None, [*parts, against_paper(found), against_packages(found), by_protocol(found)]))
+        + "\n\n".join(filter(None, [*parts, against_paper(whole), against_packages(whole), by_protocol(whole)]))
     )
 
 
@@ -100,18 +101,17 @@ def _brief(cells: Cells) -> str:
     return f"{said} One seed: {'; '.join(large)}." if large else said
 
 
-def _table(score: str, cells: Cells, found: Any) -> str:
+def _table(score: str, cells: Cells, found: Found) -> str:
     columns = [column for column in COLUMNS if any(key[1] == column for key in found)] or list(COLUMNS)
     head = ["data", *columns, "the paper's UMAP / t-SNE / t-SNEkhorn", "difference", "verdict"]
     return table(head, [_row(name, score, columns, cells, found) for name in data_sets(cells)])
 
 
-def _row(name: str, score: str, columns: list[str], cells: Cells, found: Any) -> list[Any]:
+def _row(name: str, score: str, columns: list[str], cells: Cells, found: Found) -> list[Any]:
     tops = {column: best(found.get((name, column, score))) for column in columns}
     top = max((value for value, _ in filter(None, tops.values())), default=None)
-    whole = len(found.get((name, OURS, score), ()))  # ours, the first to run, has all perplexities at once
     shown = [
-        _entry(b, top) + _progress(cells, name, column, whole) if b else _absence(cells, name, column)
+        _entry(b, top) + _progress(cells, name, column, found) if b else _absence(cells, name, column)
         for column, b in tops.items()
     ]
     theirs = EMBEDDINGS.get(name.split(", ")[0], (None, None))[SCORES.index(score)]
@@ -119,7 +119,7 @@ def _row(name: str, score: str, columns: list[str], cells: Cells, found: Any) ->
     said = "" if theirs is None else " / ".join(map(str, theirs))
     judged = verdict(ours, paper, near=NEAR[score]) or "not in the paper"
     if theirs is not None and name not in EMBEDDINGS:
-        judged = "rows prepared otherwise"
+        judged = OTHERWISE
     return [title(name), *shown, said, difference(ours, paper), judged]
 
 
@@ -128,8 +128,9 @@ def _entry(found: tuple[float, int], top: float | None) -> str:
     return f"**{text}**" if found[0] == top else text
 
 
-def _progress(cells: Cells, name: str, column: str, whole: int) -> str:
+def _progress(cells: Cells, name: str, column: str, found: Found) -> str:
     """How many perplexities of a column have been tried, while they are not all."""
+    whole = len(found.get((name, OURS, SCORES[0]), ()))  # ours, the first to run, has all perplexities at once
     tried = sum(key.startswith(SEPARATOR.join((name, column, ""))) for key in cells)
     return f", {tried} of {whole} perplexities" if 0 < tried < whole else ""
 

@@ -16,7 +16,7 @@ OURS = "t-SNEkhorn"
 PLACES = {"t-SNE, paper's protocol": 1, "t-SNEkhorn, paper's protocol": 2}  # in the paper's triples
 NEAR = {"silhouette": 1.0, "trustworthiness": 0.2}  # hundredths that count as the same; the second varies less
 WORDS = {"better": "higher", "worse": "lower", "the same": "as in the paper"}
-# Where the page finds out why ours is below the paper's.
+# Where the page looks into why ours is below the paper's.
 EXPLAINED = {"snareseq": "#snareseq-what-makes-the-difference"}
 
 
@@ -56,7 +56,7 @@ def by_protocol(found: Found) -> str:
         "**The paper's protocol against the paper**\n\n"
         f"Adam with steps of {PAPER['learning_rate']}, at most {PAPER['max_iter']} of them, from the same random "
         "starts for both methods; as in the paper is what is within its standard deviation, or the tolerance above. "
-        f"Of these figures: {said}. [What the protocol leaves open](#what-the-papers-protocol-leaves-open) moves them."
+        f"Of these figures: {said}. See [what the protocol leaves open](#what-the-papers-protocol-leaves-open)."
         f"\n\n{table(head, rows)}"
     )
 
@@ -71,11 +71,12 @@ def against_paper(found: Found) -> str:
         for i, score in enumerate(SCORES):
             judged = verdict(best_hundredths(found, name, OURS, score), EMBEDDINGS[name][i][2], near=NEAR[score])
             counts[score] += judged != "worse"
-            why = f"; [why, by experiment]({EXPLAINED[name]})" if name in EXPLAINED else "; not explained"
+            why = f"; [what was tried]({EXPLAINED[name]})" if name in EXPLAINED else "; not looked into"
             worse += [f"{title(name)} ({score}{why})"] if judged == "worse" else []
     said = " and ".join(f"{counts[score]} in {score}" for score in SCORES)
     below = f" Below it: {', '.join(worse)}." if worse else ""
-    return f"Ours against the paper's t-SNEkhorn, on {len(names)} sets: at its figure or above on {said}.{below}"
+    where = f"on {len(names)} sets: within the tolerance of its figure, or above, on {said}"
+    return f"Ours against the paper's t-SNEkhorn, {where}.{below}"
 
 
 def against_packages(found: Found) -> str:

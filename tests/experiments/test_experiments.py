@@ -95,7 +95,7 @@ def test_plans_have_the_papers_protocol():
     plan = table3.plan(Settings())
     grid = [key.split(" | ")[2] for key in plan if key.startswith("scgem | t-SNE, paper's protocol | ")]
     assert [int(xi) for xi in grid] == list(range(10, 180, 10))
-    assert sum(key.startswith("coil20 | openTSNE | ") for key in plan) == 30
+    assert sum(key.startswith("coil20 | t-SNEkhorn, paper's protocol | ") for key in plan) == 30
     assert set(CLUSTERING) <= {key.split(" | ")[0] for key in table2.plan(Settings())}
     assert set(EMBEDDINGS) <= {key.split(" | ")[0] for key in plan}
     assert Settings().seeds == range(5)

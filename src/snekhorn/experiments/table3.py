@@ -24,6 +24,7 @@ SETS = (
 LARGE = ("cifar", "cifar_resnet56")  # one seed
 BRIEF = ("snareseq, unit rows", *LARGE)  # which is no row of the paper's, or takes long
 BRIEF_GRID = [10, 30, 100, 300]
+BRIEF_PEERS = (*BRIEF, "coil20")  # where other packages take minutes a perplexity
 COLUMNS = (*OUR_COLUMNS, *PAPER_COLUMNS, *PEERS)
 
 
@@ -36,15 +37,16 @@ def plan(settings: Settings) -> Plan:
                 cells[SEPARATOR.join((name, column))] = partial(swept, name, column, settings)
         for name in part:
             for column in (*PAPER_COLUMNS, *PEERS):
-                for xi in _grid(name, settings):
+                for xi in _grid(name, settings, column):
                     cells[SEPARATOR.join((name, column, str(xi)))] = partial(seeded, name, column, xi, settings)
     return cells
 
 
-def _grid(name: str, settings: Settings) -> list[int]:
+def _grid(name: str, settings: Settings, column: str = OURS) -> list[int]:
     if settings.quick:
         return grid(LARGE_POINTS, quick=True)
-    return BRIEF_GRID if name in BRIEF else grid(FEW_POINTS.get(name, LARGE_POINTS))
+    brief = name in (BRIEF_PEERS if column in PEERS else BRIEF)
+    return BRIEF_GRID if brief else grid(FEW_POINTS.get(name, LARGE_POINTS))
 
 
 def swept(name: str, column: str, settings: Settings) -> dict[str, Any]:
@@ -96,9 +98,11 @@ def report(cells: Cells) -> str:
 
 def _brief(cells: Cells) -> str:
     """Which sets have fewer perplexities and seeds than the others."""
-    brief, large = ([title(name) for name in data_sets(cells) if name in some] for some in (BRIEF, LARGE))
-    said = f"Perplexities {', '.join(map(str, BRIEF_GRID))} only: {'; '.join(brief)}." if brief else ""
-    return f"{said} One seed: {'; '.join(large)}." if large else said
+    sets = ("; ".join(title(name) for name in data_sets(cells) if name in some) for some in (BRIEF, BRIEF_PEERS, LARGE))
+    brief, peers, large = sets
+    said = [f"Perplexities {', '.join(map(str, BRIEF_GRID))} only: {brief}."] if brief else []
+    said += [f"The other packages have only these on {peers}."] if peers != brief else []
+    return " ".join(said + ([f"One seed: {large}."] if large else []))
 
 
 def _table(score: str, cells: Cells, found: Found) -> str:
@@ -131,6 +135,8 @@ def _entry(found: tuple[float, int], top: float | None) -> str:
 def _progress(cells: Cells, name: str, column: str, found: Found) -> str:
     """How many perplexities of a column have been tried, while they are not all."""
     whole = len(found.get((name, OURS, SCORES[0]), ()))  # ours, the first to run, has all perplexities at once
+    if column in PEERS and name in BRIEF_PEERS:
+        whole = min(whole, len(BRIEF_GRID))
     tried = sum(key.startswith(SEPARATOR.join((name, column, ""))) for key in cells)
     return f", {tried} of {whole} perplexities" if 0 < tried < whole else ""
 

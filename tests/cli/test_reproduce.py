@@ -105,9 +105,11 @@ def test_bad_input(folder, snekhorn, files, arguments, message):
 
 def test_results_of_the_other_kind_of_run_are_an_error_before_anything_is_computed(folder, snekhorn, monkeypatch):
     snekhorn("reproduce", "multiscale", "--quick", "--out", "found", "--draw")
-    Store(folder / "found" / "multiscale.json", quick=True).put("cell", {})
+    Store(folder / "found" / "multiscale.json", quick=True).put("cell", {"not_available": "no data"})
     monkeypatch.setattr("snekhorn.experiments.table1.violations", lambda name: pytest.fail("computed"))
-    assert "of a quick run" in snekhorn("reproduce", "all", "--out", "found", code=2).stderr
+    for name in ("all", "table1"):  # one page is of one kind
+        assert "of a quick run" in snekhorn("reproduce", name, "--out", "found", code=2).stderr
+    snekhorn("reproduce", "table1", "--out", "found", "--draw")
 
 
 def test_the_page_of_the_folder_one_is_in(folder, snekhorn, monkeypatch):
@@ -120,4 +122,4 @@ def test_the_page_of_the_folder_one_is_in(folder, snekhorn, monkeypatch):
 def test_a_damaged_data_file_is_an_error(folder, snekhorn):
     (folder / "scgem_expression.npz").write_bytes(b"not a zip file")
     result = snekhorn("reproduce", "figure6", "--quick", "--data", folder, code=2)
-    assert "scgem_expression.npz cannot be read" in result.stderr
+    assert "scgem_expression.npz is no .npz file" in result.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ NAMES = (  # a test compares them with the registry, which takes seconds to impo
     "table1, figure1, figure2, figure3, figure4, figure5, figure6, table2, figure7, table3, sensitivity, protocol, "
     "snareseq, multiscale"
 )
+EVERY = 60.0  # seconds
 FULL, QUICK = Path("reproduction"), Path("reproduction-quick")
 
 
@@ -54,7 +56,7 @@ def reproduce(
     """
     with session(as_json=as_json, quiet=quiet) as run:
         from ..datasets.loading import data_folder
-        from ..experiments import Settings
+        from ..experiments import EXPERIMENTS, Settings
         from ..experiments.cores import count_cores
         from ..experiments.page import write_page
 
@@ -64,18 +66,19 @@ def reproduce(
         settings = Settings(quick, data, jobs or (1 if quick else count_cores()))
         folder = out or (QUICK if quick else FULL)
         page = _page(folder)
-        for experiment in experiments:
-            experiment.store(folder, quick=quick)  # results of the other kind of run are an error now, too
+        kind = None if draw else quick
+        for experiment in EXPERIMENTS.values():  # one page is of one kind of run, whatever was asked for
+            experiment.store(folder, quick=kind)
         facts: dict[str, Any] = {}
         try:
             for experiment in experiments:
                 with run.stage(experiment.name, experiment.title):
-                    store = experiment.store(folder, quick=quick) if draw else _run(run, experiment, folder, settings)
+                    store = experiment.store(folder, quick=kind) if draw else _run(run, experiment, folder, settings)
                     facts[experiment.name] = _drawn(experiment, folder, store)
                 write_page(folder, page)
-        except (KeyboardInterrupt, MemoryError) as error:
+        except (KeyboardInterrupt, MemoryError, ValueError) as error:
             write_page(folder, page)
-            if isinstance(error, MemoryError):
+            if not isinstance(error, KeyboardInterrupt):
                 raise
             run.interrupted = True
             run.note("interrupted; finished cells are kept: start again to go on.")
@@ -115,12 +118,17 @@ def _experiments(name: str) -> list[Experiment]:
 
 
 def _run(run: Session, experiment: Experiment, folder: Path, settings: Settings) -> Store:
-    """All cells of an experiment, with a bar and the time left."""
+    """All cells of an experiment, with a bar and the time left; in a log, a line now and then."""
     from tqdm import tqdm
 
     with tqdm(unit="cell", disable=not run.shows_progress, leave=False) as bar:
+        said = -EVERY
 
         def progress(key: str, done: int, total: int) -> None:
+            nonlocal said
+            if bar.disable and not run.quiet and time.monotonic() - said >= EVERY:
+                said = time.monotonic()
+                typer.echo(f"{done:,} of {total:,} cells", err=True)
             if bar.total is None:
                 bar.initial = done  # cells kept from an earlier run say nothing of the time that one takes
             bar.total, bar.n = total, done
@@ -143,6 +151,8 @@ def _drawn(experiment: Experiment, folder: Path, store: Store) -> dict[str, Any]
 def _text(facts: dict[str, Any], page: Path) -> str:
     lines = []
     for name, found in facts.items():
-        absent = f", {found['not_available']} of them not available" if found["not_available"] else ""
+        absent = (
+            f", {found['not_available']} of them not available (the page says why)" if found["not_available"] else ""
+        )
         lines.append(f"{name}: {found['cells']} cells{absent}; {found['results']}")
     return "\n".join([*lines, f"page: {page}"])

@@ -159,7 +159,7 @@ def _fetched(source: Source) -> Found:
     except OSError as error:
         if "checksum" in str(error):
             raise DamagedData(f"what was downloaded for {source.title} is not the original: {error}") from error
-        raise MissingData(_where(source, f"could not be downloaded ({error})")) from error
+        raise MissingData(_where(source, f"could not be downloaded ({type(error).__name__})")) from error
 
 
 def _downloaded(source: Source, original: Original) -> Path:
@@ -175,7 +175,7 @@ def _downloaded(source: Source, original: Original) -> Path:
             f"what {original.url} sends is not the original: {error} Get {original.name} from {source.home}."
         ) from error
     except OSError as error:
-        raise MissingData(_where(source, f"could not be downloaded ({error})")) from error
+        raise MissingData(_where(source, f"could not be downloaded ({type(error).__name__})")) from error
     return Path(kept)
 
 

@@ -6,6 +6,7 @@ import gzip
 import re
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ COIL_NAME = re.compile(r"obj(\d+)__(\d+)\.png")
 
 def read_npz(path: Path) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
     """X, y and, where it is there, label_names."""
+    if not is_zipfile(path):
+        raise DamagedData(f"{path} is no .npz file; it is damaged or something else: replace it.")
     with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
         X, y = file["X"], file["y"]
         names = file["label_names"].astype(str) if "label_names" in file.files else None

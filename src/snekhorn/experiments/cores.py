@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -37,7 +38,8 @@ def each(plan: Mapping[str, Compute], jobs: int) -> Iterator[tuple[str, dict[str
     before = set(multiprocessing.active_children())
     with ProcessPoolExecutor(jobs, context, initializer=_take_core, initargs=(cores,)) as pool:
         try:
-            futures = {pool.submit(compute): key for key, compute in plan.items()}
+            with _deaf():  # processes that are started so stay so: they leave the keyboard to this one
+                futures = {pool.submit(compute): key for key, compute in plan.items()}
             for future in as_completed(futures):
                 yield futures[future], future.result()
         except BrokenProcessPool:
@@ -49,6 +51,19 @@ def each(plan: Mapping[str, Compute], jobs: int) -> Iterator[tuple[str, dict[str
             for process in set(multiprocessing.active_children()) - before:
                 process.terminate()  # the pool sees that it is broken, and ends
             raise
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Ignore interrupts, where that can be said."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _take_core(cores: Any) -> None:

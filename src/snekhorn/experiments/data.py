@@ -48,6 +48,11 @@ def points(name: str, settings: Settings) -> tuple[NDArray[np.float64], NDArray[
     return prepared(X, how), y
 
 
+def class_names(name: str, settings: Settings) -> list[str]:
+    """What the classes are called."""
+    return load(name, settings.data, download=not settings.quick).label_names
+
+
 def points_for(name: str, perplexity: float, settings: Settings) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """The same, where there are enough: a perplexity lowered without a word would not be the one that a cell says."""
     X, y = points(name, settings)

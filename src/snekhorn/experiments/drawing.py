@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from ..colors import categorical
 from ..plots.canvas import INK, TEXT, new_figure, plain_spines, set_titles
@@ -23,12 +24,17 @@ def panels(n: int, *, columns: int = 4, width: float = PANEL, height: float = PA
     return figure, [figure.add_subplot(rows, columns, i + 1) for i in range(n)]
 
 
-def curves(ax: Axes, lines: Mapping[str, tuple[Sequence[Any], Sequence[Any]]], *, title: str, x: str, y: str) -> None:
-    """Named lines through points."""
-    for (name, (places, values)), colour in zip(lines.items(), categorical(max(len(lines), 1)), strict=False):
+def curves(
+    ax: Axes, lines: Mapping[str, tuple[Sequence[Any], Sequence[Any]]], names: Iterable[str], **texts: str
+) -> None:
+    """Lines through points, each in the colour that its name has among all names of a figure."""
+    all_names = list(names)
+    colours = dict(zip(all_names, categorical(len(all_names)), strict=True))
+    for name, (places, values) in lines.items():
         order = np.argsort(places)
-        ax.plot(np.asarray(places)[order], np.asarray(values)[order], "o-", markersize=3, color=colour, label=name)
-    dress(ax, title=title, x=x, y=y)
+        line = np.asarray(places)[order], np.asarray(values)[order]
+        ax.plot(*line, "o-", markersize=3, color=colours[name], label=name)
+    dress(ax, **texts)
 
 
 def dress(ax: Axes, *, title: str, x: str = "", y: str = "") -> None:
@@ -46,8 +52,19 @@ def logarithmic(ax: Axes, largest: float) -> None:
     ax.set_xticks([], minor=True)
 
 
-def legend(figure: Figure, ax: Axes, *, columns: int = 3) -> None:
+def legend(figure: Figure, axes: Iterable[Axes], *, columns: int = 3) -> None:
     """One legend of all axes, below them."""
-    handles, labels = ax.get_legend_handles_labels()
-    if handles:
-        figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=TEXT)
+    found = [ax.get_legend_handles_labels() for ax in axes]
+    shown = {label: handle for handles, labels in found for handle, label in zip(handles, labels, strict=True)}
+    if shown:
+        texts, handles = list(shown), list(shown.values())
+        figure.legend(handles, texts, loc="outside lower center", ncols=columns, frameon=False, fontsize=TEXT)
+
+
+def class_legend(figure: Figure, names: Sequence[str]) -> None:
+    """The colours that `plots.scatter` gives to classes, below all axes."""
+    dots = [
+        Line2D([], [], marker="o", linestyle="", color=colour, label=name)
+        for name, colour in zip(names, categorical(len(names)), strict=True)
+    ]
+    figure.legend(handles=dots, loc="outside lower center", ncols=min(len(dots), 10), frameon=False, fontsize=TEXT)

@@ -79,7 +79,7 @@ class Experiment:
     report: Callable[[Cells], str]
     source: str = ""
 
-    def store(self, folder: Path, *, quick: bool) -> Store:
+    def store(self, folder: Path, *, quick: bool | None) -> Store:
         """Where its cells are kept."""
         return Store(folder / f"{self.source or self.name}.json", quick=quick)
 

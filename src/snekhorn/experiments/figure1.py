@@ -41,16 +41,17 @@ def layout(column: str, name: str, settings: Settings) -> dict[str, Any]:
 
 def draw(cells: Cells) -> Figure | None:
     shown = [column for column in SHOWN if column in cells]
-    if not shown or not set(AFFINITIES) <= set(cells):
+    if len(shown) < len(SHOWN) or not set(AFFINITIES) <= set(cells):
         return None
     figure, axes = panels(len(shown) + 1, columns=3)
-    for ax, column in zip(axes, shown, strict=False):
+    histogram = axes.pop(2)  # so that the layouts of a pair are beside each other
+    for ax, column in zip(axes, shown, strict=True):
         cell = cells[column]
         said = f"silhouette {cell['silhouette']:.2f}"
         classes = [str(code) for code in cell["classes"]]
         scatter(np.asarray(cell["layout"]), classes, ax=ax, title=column, subtitle=said, legend="none")
     rows = {kind: cells[kind]["perplexities"] for kind in AFFINITIES}
-    row_perplexities(rows, target=PERPLEXITY, ax=axes[-1], title="Row perplexities")
+    row_perplexities(rows, target=PERPLEXITY, ax=histogram, title="Row perplexities")
     return figure
 
 

@@ -48,7 +48,7 @@ def draw(cells: Cells) -> Figure | None:
         return None
     figure, axes = panels(1, width=4.6)
     lines = {kind: (list(values), list(values.values())) for kind, values in means(cells).items()}
-    curves(axes[0], lines, title="Spectral clustering", x="sigma", y="ARI")
+    curves(axes[0], lines, KINDS, title="Spectral clustering", x="sigma", y="ARI")
     axes[0].legend(frameon=False, fontsize=8)
     return figure
 

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from .. import SNEkhorn, SymmetricSNE
 from ..affinities import SymmetricEntropicAffinity
 from ..plots import scatter
-from .drawing import dress, panels
+from .drawing import class_legend, dress, panels
 from .experiment import Cells, Experiment, Plan, Settings
 from .figure5 import PERPLEXITY, batches, simulated
 from .layouts import PAPER, fitted, shared_start
@@ -69,6 +69,7 @@ def draw(cells: Cells) -> Figure | None:
         scatter(cell["layout"], batches(len(cell["layout"])), ax=ax, title=name, legend="none")
     errors = cells["SNEkhorn"]["sinkhorn_errors"]
     axes[2].semilogy(range(len(errors)), errors, "o-", markersize=3, color="0.2")
+    class_legend(figure, list(dict.fromkeys(batches(4))))
     dress(axes[2], title="Sinkhorn on the layout of SNEkhorn", x="step", y="worst row sum, from 1")
     return figure
 

@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from .. import SNEkhorn, SymmetricSNE
 from ..affinities import EntropicAffinity, SymmetricEntropicAffinity
-from ..colors import categorical
 from ..datasets import make_heteroscedastic_multinomial
 from ..metrics import silhouette
 from ..plots import scatter
 from ..plots.canvas import set_titles
-from .drawing import panels
+from .drawing import class_legend, panels
 from .experiment import Cells, Experiment, Plan, Settings
 from .layouts import fitted, paper_model
 from .markdown import claim, table
@@ -107,9 +105,7 @@ def draw(cells: Cells) -> Figure | None:
         said = f"p1 / p2 {cell['between']:.2f}, batches {cell['batches']:.2f}"
         Z = np.asarray(cell["layout"])
         scatter(Z, batches(len(Z)), ax=ax, title=name, subtitle=said, legend="none")
-    colours = dict(zip(dict.fromkeys(batches(4)), categorical(3), strict=True))
-    dots = [Line2D([], [], marker="o", linestyle="", color=colour, label=name) for name, colour in colours.items()]
-    figure.legend(handles=dots, loc="outside lower center", ncols=3, frameon=False)
+    class_legend(figure, list(dict.fromkeys(batches(4))))
     return figure
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..plots import scatter
-from .data import points
-from .drawing import panels
+from .data import class_names, points
+from .drawing import class_legend, panels
 from .experiment import Cells, Experiment, Plan, Settings, finished
 from .layouts import SCORES, SHOWN, shown_layout, shown_rows
 from .markdown import table
@@ -26,7 +26,7 @@ def plan(settings: Settings) -> Plan:
 
 def layout(column: str, rows: str, name: str, settings: Settings) -> dict[str, Any]:
     X, y = points(f"{name}, {rows}", settings)
-    return shown_layout(column, X, y, PERPLEXITY)
+    return {**shown_layout(column, X, y, PERPLEXITY), "names": class_names(name, settings)}
 
 
 def draw(cells: Cells) -> Figure | None:
@@ -38,6 +38,7 @@ def draw(cells: Cells) -> Figure | None:
         column, rows = name.rsplit(", ", 1)
         said = f"{rows}, silhouette {cell['silhouette']:.2f}"
         scatter(np.asarray(cell["layout"]), classes, ax=ax, title=column, subtitle=said, legend="none")
+    class_legend(figure, next(iter(cells.values()))["names"])
     return figure
 
 

@@ -133,7 +133,7 @@ def peer_layout(column: str, X: Array, perplexity: int, seed: int) -> Array:
     """By another package, with its own defaults."""
     module, run = PEERS[column]
     if find_spec(module) is None:
-        raise NotAvailable(f"{column} is not installed")
+        raise NotAvailable(f"{column} is not installed; pip install {column} adds it.")
     try:
         return run(X, perplexity, seed)
     except (ValueError, TypeError, RuntimeError) as error:

@@ -73,11 +73,12 @@ def draw(cells: Cells) -> Figure | None:
     if not names:
         return None
     figure, axes = panels(len(names), width=3.4)
+    columns = list(dict.fromkeys(cell["column"] for cell in cells.values()))
     for ax, name in zip(axes, names, strict=True):
         lines = {c["column"]: (c["sizes"], c["kept"]) for c in cells.values() if c["data"] == name}
-        curves(ax, lines, title=_title(name), x="size of the neighbourhood", y="kept beyond chance")
+        curves(ax, lines, columns, title=_title(name), x="size of the neighbourhood", y="kept beyond chance")
         logarithmic(ax, max(sizes[-1] for sizes, _ in lines.values()))
-    legend(figure, axes[0], columns=5)
+    legend(figure, axes, columns=5)
     return figure
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..io.write import replacing
 from .experiment import SEPARATOR, Cells, Experiment, finished
+from .layouts import PAPER
 from .registry import EXPERIMENTS
 from .store import read
 
@@ -18,7 +19,14 @@ INTRODUCTION = f"""{TITLE}
 Every figure and table of *SNEkhorn: Dimension Reduction with Symmetric Entropic Affinities* (NeurIPS 2023), run with
 this library by `snekhorn reproduce all`, which writes this page; do not edit it by hand. Every number comes from the
 JSON files beside the pictures, but those of the paper, which say so. Data sets that are not at hand are "not
-available", never a number; other sets stand in for them."""
+available", never a number; other sets stand in for them.
+
+The *paper's protocol* is: 50 principal components, independent N(0, 1) coordinates as a start that all methods share,
+Adam until the loss changes by less than 1e-5 of itself, five seeds, and the best mean over all perplexities that are
+multiples of ten up to 300. The paper has Adam's "default parameters"; its step here, {PAPER["learning_rate"]}, is that
+of the authors' script for Figure 1, and {PAPER["max_iter"]:,} steps are the most. *Our defaults* are those of the
+library. "As in the paper" and "differs" are said of what the paper claims; "better", "the same" and "worse" of ours
+against a figure of the paper; "higher" and "lower" of its own protocol against a figure of it."""
 
 
 def write_page(folder: Path, page: Path) -> None:
@@ -54,7 +62,11 @@ def _state(record: dict[str, Any]) -> str:
     said = ", ".join(f"{count} {what}" for what, count in counts.items() if count or what == "computed")
     seconds = sum(cell.get("seconds") or 0.0 for cell in cells.values())
     versions = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
-    quick = " **A quick run on few, small cases: not figures to quote.**" if record["quick"] else ""
+    quick = (
+        " **A quick run on few, small cases, digits in the place of other data: not figures to quote.**"
+        if record["quick"]
+        else ""
+    )
     return f"*{record['date']}: cells: {said}; {seconds:.0f} s of computing; {versions}.*{quick}"
 
 

@@ -30,8 +30,8 @@ def draw(cells: Cells) -> Figure | None:
         for ax, score in zip(axes[2 * i : 2 * i + 2], SCORES, strict=True):
             lines = {c: found[name, c, score] for c in SHOWN if (name, c, score) in found}
             drawn = {column: (list(values), list(values.values())) for column, values in lines.items()}
-            curves(ax, drawn, title=title(name), x="perplexity", y=score)
-    legend(figure, axes[0])
+            curves(ax, drawn, SHOWN, title=title(name), x="perplexity", y=score)
+    legend(figure, axes)
     return figure
 
 

@@ -94,9 +94,9 @@ def draw(cells: Cells) -> Figure | None:
     figure, axes = panels(len(shown), columns=3)
     for ax, how in zip(axes, shown, strict=True):
         lines = {solver: (list(v), list(v.values())) for (kind, solver), v in found.items() if kind == how}
-        curves(ax, lines, title=how, x="perplexity", y="ARI")
+        curves(ax, lines, SOLVERS, title=how, x="perplexity", y="ARI")
         ax.set_ylim(0.0, 1.0)
-    legend(figure, axes[0], columns=4)
+    legend(figure, axes, columns=3)
     return figure
 
 

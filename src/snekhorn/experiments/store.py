@@ -26,8 +26,9 @@ class Store:
     Parameters
     ----------
     path : Path
-    quick : bool
-        Of which kind of run the cells are; a file of the other kind is an error, not mixed with this one.
+    quick : bool or None
+        Of which kind of run the cells are; a file of the other kind is an error, not mixed with this one. None for the
+        kind of the file.
 
     Attributes
     ----------
@@ -37,12 +38,13 @@ class Store:
         How many there will be, noted in the file.
     """
 
-    def __init__(self, path: Path, *, quick: bool = False) -> None:
+    def __init__(self, path: Path, *, quick: bool | None = False) -> None:
         self.path, self.quick = path, quick
         self.cells: dict[str, dict[str, Any]] = {}
         self._planned: tuple[str, ...] = ()
         if path.exists():
-            self.cells = self._read()["cells"]
+            record = self._read()
+            self.cells, self.quick = record["cells"], record["quick"]
 
     @property
     def n_planned(self) -> int:
@@ -80,9 +82,11 @@ class Store:
 
     def _read(self) -> dict[str, Any]:
         record = read(self.path)
-        if record["quick"] != self.quick:
+        if self.quick is not None and record["quick"] != self.quick:
             kind = "quick" if record["quick"] else "full"
-            raise InputError(f"{self.path} holds the results of a {kind} run; choose another --out for this one.")
+            raise InputError(
+                f"{self.path} holds the results of a {kind} run; choose another --out for this one, or delete it."
+            )
         return record
 
 

@@ -14,7 +14,7 @@ from .experiment import SEPARATOR, Cells, Experiment, Plan, Settings, data_sets,
 from .layouts import OUR_COLUMNS, PAPER_COLUMNS, PEERS, SCORES, SEEDLESS, our_layouts, paper_layout, peer_layout, scores
 from .markdown import ABSENT, OTHERWISE, PENDING, difference, hundredths, table, verdict
 from .paper import EMBEDDINGS
-from .verdicts import NEAR, OURS, Found, against_packages, against_paper, best, best_hundredths, by_protocol
+from .verdicts import NEAR, OURS, Found, against_packages, against_paper, best, best_hundredths, by_protocol, headline
 
 # From the quickest: an interrupted run has whole rows.
 SETS = (
@@ -92,7 +92,9 @@ def report(cells: Cells) -> str:
         f"difference and verdict compare ours with the paper's t-SNEkhorn (the same: within {same}). openTSNE, "
         "umap-learn and scikit-learn run with their own defaults, not by the paper's protocol; scikit-learn gives one "
         f"layout for all seeds. {_brief(cells)}\n\n"
-        + "\n\n".join(filter(None, [*parts, against_paper(whole), against_packages(whole), by_protocol(whole)]))
+        + "\n\n".join(
+            filter(None, [*parts, against_paper(whole), headline(whole), against_packages(whole), by_protocol(whole)])
+        )
     )
 
 
@@ -129,7 +131,7 @@ def _row(name: str, score: str, columns: list[str], cells: Cells, found: Found) 
 
 def _entry(found: tuple[float, int], top: float | None) -> str:
     text = f"{hundredths(found[0])} ({found[1]})"
-    return f"**{text}**" if found[0] == top else text
+    return f"**{text}**" if hundredths(found[0]) == hundredths(top) else text
 
 
 def _progress(cells: Cells, name: str, column: str, found: Found) -> str:

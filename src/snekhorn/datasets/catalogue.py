@@ -92,10 +92,10 @@ SETS: dict[str, Source] = {
         readers.read_umist,
     ),
     "cifar": Source(
-        "CIFAR-10, the paper's features", "https://github.com/huyvnphan/PyTorch_CIFAR10", "cifar10_features"
+        "CIFAR-10 (the paper's features)", "https://github.com/huyvnphan/PyTorch_CIFAR10", "cifar10_features"
     ),
     "cifar_resnet56": Source(
-        "CIFAR-10, features of a ResNet-56",
+        "CIFAR-10 (ResNet-56)",
         "https://github.com/chenyaofo/pytorch-cifar-models",
         "cifar10_resnet56_test10k",
     ),

@@ -23,12 +23,12 @@ PREPARATIONS = ("raw", "standardised", "log", "unit rows", "shares", "centred lo
 CONVERGED, SCRIPT = "converged", f"authors' script, {SCRIPT_STEPS} steps"
 SOLVERS: dict[str, Callable[[Any, float], Any]] = {
     CONVERGED: lambda X, xi: SymmetricEntropicAffinity(xi).fit_transform(X),
+    "symmetrised entropic": lambda X, xi: EntropicAffinity(xi, symmetrize=True).fit_transform(X),
     "our Adam, 100 steps": lambda X, xi: SymmetricEntropicAffinity(xi, solver="adam", max_iter=100).fit_transform(X),
     "our Adam, 1000 steps": lambda X, xi: SymmetricEntropicAffinity(xi, solver="adam", max_iter=1000).fit_transform(X),
     "authors' ascent, 300 steps": lambda X, xi: ascended(X, xi, 300),
     "authors' ascent, 1000 steps": lambda X, xi: ascended(X, xi, 1000),
     SCRIPT: as_in_their_script,
-    "symmetrised entropic": lambda X, xi: EntropicAffinity(xi, symmetrize=True).fit_transform(X),
 }
 EVERYWHERE = (CONVERGED, "symmetrised entropic")  # the others for the preparations below, or one of them
 STOPPED_EARLY = ("standardised", "unit rows")
@@ -45,7 +45,7 @@ def plan(settings: Settings) -> Plan:
     return {
         SEPARATOR.join((how, solver, str(xi))): partial(clustered, how, solver, xi, name, settings)
         for how in PREPARATIONS
-        for solver in (tuple(SOLVERS)[:2] if settings.quick else SOLVERS)
+        for solver in (tuple(SOLVERS)[:3] if settings.quick else SOLVERS)
         if solver in EVERYWHERE or how in (STOPPED_EARLY[:1] if solver == SCRIPT else STOPPED_EARLY)
         for xi in (grid if solver in EVERYWHERE or settings.quick else EARLY_PERPLEXITIES)
     } | {

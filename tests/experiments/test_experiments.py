@@ -161,7 +161,7 @@ def test_the_page_tells_what_did_not_converge(tmp_path):
     write_page(tmp_path, tmp_path / "page.md")
     text = (tmp_path / "page.md").read_text()
     assert "stopped before it had converged: scgem | openTSNE (1), scgem | umap-learn (1)." in text
-    assert "Of 1 cells, computed before this was noted, it is not known." in text
+    assert "Of 1 cells, computed before this was noted, it is not known whether all converged." in text
 
 
 @pytest.mark.parametrize("error", [FloatingPointError, ValueError, RuntimeError, np.linalg.LinAlgError])

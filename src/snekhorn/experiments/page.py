@@ -77,7 +77,11 @@ def _unsettled(cells: Cells) -> str:
     unknown = sum("not_converged" not in cell for cell in done.values())
     where = ", ".join(f"{key} ({count})" for key, count in found.items())
     said = [f"Cells with a layout or an affinity that stopped before it had converged: {where}."] if found else []
-    said += [f"Of {unknown} cells, computed before this was noted, it is not known."] if unknown else []
+    said += (
+        [f"Of {unknown} cells, computed before this was noted, it is not known whether all converged."]
+        if unknown
+        else []
+    )
     return " ".join(said)
 
 

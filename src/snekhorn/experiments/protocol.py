@@ -19,6 +19,10 @@ SETS = ("scgem", "olivetti", "umist")  # of the paper's, and small
 STEPS = (0.1, 0.5, 1.0)  # those of the authors' scripts
 PERPLEXITIES = (10, 30)
 LOOPLESS = "t-SNEkhorn without self-loops, paper's protocol"
+THEIRS = {
+    **PLACES,
+    LOOPLESS: PLACES["t-SNEkhorn, paper's protocol"],
+}  # which figure of the paper a column stands beside
 
 
 def plan(settings: Settings) -> Plan:
@@ -70,9 +74,9 @@ def _row(name: str, column: str, score: str, cells: Cells) -> list[Any]:
     found = {step: best for step in STEPS if (best := _best(name, column, score, step, cells))}
     shown = [f"{found[step][0]:.1f} ± {found[step][1]:.1f}" if step in found else None for step in STEPS]
     row = [score, title(name), column.removesuffix(", paper's protocol"), *shown]
-    if name not in EMBEDDINGS or column not in PLACES:
+    if name not in EMBEDDINGS:
         return [*row, "", ""]
-    i, place = SCORES.index(score), PLACES[column]
+    i, place = SCORES.index(score), THEIRS[column]
     paper, spread = EMBEDDINGS[name][i][place], SPREADS[name][i][place]
     nearest = min((mean for mean, _ in found.values()), key=lambda mean: abs(mean - paper), default=None)
     return [*row, f"{paper} ± {spread}", WORDS.get(verdict(nearest, paper, near=max(NEAR[score], spread)), "")]

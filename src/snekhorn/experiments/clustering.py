@@ -22,6 +22,7 @@ from .data import grid
 
 Array = NDArray[np.float64]
 POWERS = range(-12, 13)  # of ten, relative to the order of the mean cost: bandwidths that are tried
+FAR = 10.0  # times off the range: what the row-stochastic affinity of a bandwidth may be for it to be looked at
 
 KINDS = {
     "row-stochastic": lambda nu: GaussianAffinity(nu, symmetrize=True),
@@ -50,13 +51,15 @@ def candidates(kind: str, X: Array, perplexities: list[int]) -> Iterator[tuple[f
     # Powers of ten at which the average perplexity is within the paper's range.
     allowed = grid(len(X))
     order = np.round(np.log10(2.0 * X.var(axis=0).sum()))
-    for power in POWERS:
-        bandwidth = 10.0 ** (order + power)
-        P = KINDS[kind](bandwidth).fit_transform(X)
+    for bandwidth in 10.0 ** (order + np.array(POWERS)) if allowed else ():
         # Rows of the symmetrised affinity do not sum to one: those of the one before it have the perplexity.
-        rows = P if kind == "doubly stochastic" else GaussianAffinity(bandwidth).fit_transform(X)
-        if allowed and allowed[0] <= row_perplexities(rows).mean() <= allowed[-1]:
-            yield bandwidth, P
+        average = row_perplexities(GaussianAffinity(bandwidth).fit_transform(X)).mean()
+        if not allowed[0] / FAR <= average <= FAR * allowed[-1]:
+            continue
+        P = KINDS[kind](bandwidth).fit_transform(X)
+        average = row_perplexities(P).mean() if kind == "doubly stochastic" else average
+        if allowed[0] <= average <= allowed[-1]:
+            yield float(bandwidth), P
 
 
 def scored(kind: str, X: Array, y: Any, perplexities: list[int], seeds: range) -> dict[str, Any]:

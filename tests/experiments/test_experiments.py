@@ -160,7 +160,7 @@ def test_the_page_tells_what_did_not_converge(tmp_path):
         store.put(f"scgem | {column} | {xi}", {"data": "scgem", "column": column, "rows": [row], **record})
     write_page(tmp_path, tmp_path / "page.md")
     text = (tmp_path / "page.md").read_text()
-    assert "stopped before it had converged: scgem | openTSNE (1), scgem | umap-learn (1)." in text
+    assert "- scgem | openTSNE, 1 cell: no\n- scgem | umap-learn, 1 cell: no\n" in text
     assert "Of 1 cells, computed before this was noted, it is not known whether all converged." in text
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -73,16 +72,17 @@ def _state(record: dict[str, Any]) -> str:
 def _unsettled(cells: Cells) -> str:
     """What did not converge, by column; and of how many cells that is not known."""
     done = finished(cells)
-    found = Counter(_column(key) for key, cell in done.items() if cell.get("not_converged"))
+    found: dict[str, list[str]] = {}
+    for key, cell in done.items():
+        if cell.get("not_converged"):
+            found.setdefault(_column(key), []).append(cell["not_converged"][0])
+    lines = [f"- {column}, {len(said)} cell{'s' * (len(said) > 1)}: {said[0]}" for column, said in found.items()]
+    parts = ["Warnings about convergence, one of each column:\n\n" + "\n".join(lines)] if lines else []
     unknown = sum("not_converged" not in cell for cell in done.values())
-    where = ", ".join(f"{key} ({count})" for key, count in found.items())
-    said = [f"Cells with a layout or an affinity that stopped before it had converged: {where}."] if found else []
-    said += (
-        [f"Of {unknown} cells, computed before this was noted, it is not known whether all converged."]
-        if unknown
-        else []
+    parts += [f"Of {unknown} cells, computed before this was noted, it is not known whether all converged."] * (
+        unknown > 0
     )
-    return " ".join(said)
+    return "\n\n".join(parts)
 
 
 def _column(key: str) -> str:

@@ -15,7 +15,7 @@ from .data import points
 from .drawing import panels
 from .experiment import Cells, Experiment, Plan, Settings, finished
 from .layouts import SCORES, SHOWN, shown_layout, shown_rows
-from .markdown import table
+from .markdown import NEAR, table
 
 PERPLEXITY = 30
 AFFINITIES = {
@@ -66,7 +66,7 @@ def report(cells: Cells) -> str:
         "the symmetric entropic one are equal):\n\n"
         + table(["affinity", "row perplexities"], spreads)
         + "\n\nScores of the layouts (the paper's figure shows t-SNEkhorn above t-SNE in silhouette; within "
-        "0.01 there is no difference):"
+        f"{NEAR / 100.0:g} there is no difference):"
         "\n\n" + table(["method", *SCORES, "verdict"], shown_rows(cells))
     )
 

@@ -88,7 +88,7 @@ def report(cells: Cells) -> str:
     errors = cells["SNEkhorn"]["sinkhorn_errors"]
     steps = table(["tolerance", "steps"], [[f"{tol:g}", steps_to(errors, tol)] for tol in TOLERANCES])
     return (
-        f"{text}\n\nVerdict: **{claim(holds=first < second / 1.5)}** (at least half as much again).\n\n"
+        f"{text}\n\nVerdict: **{claim(holds=first < second / 1.5)}** (the second at least 1.5 times the first).\n\n"
         f"Sinkhorn steps from zero to a tolerance of the row sums, on the layout of SNEkhorn (the paper: about "
         f"ten are enough):\n\n{steps}"
     )

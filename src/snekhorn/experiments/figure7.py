@@ -13,7 +13,7 @@ from .data import class_names, points
 from .drawing import class_legend, panels
 from .experiment import Cells, Experiment, Plan, Settings, finished
 from .layouts import SCORES, SHOWN, shown_layout, shown_rows
-from .markdown import table
+from .markdown import NEAR, table
 
 PERPLEXITY = 50
 ROWS = ("raw", "unit rows")
@@ -47,7 +47,7 @@ def report(cells: Cells) -> str:
     found = [row for rows in ROWS for row in shown_rows(cells, f", {rows}")]
     return (
         f"Perplexity {PERPLEXITY}. The paper shows the classes better separated by t-SNEkhorn than by t-SNE; within "
-        "0.01 of silhouette there is no difference.\n\n" + table(["layout", *SCORES, "verdict"], found)
+        f"{NEAR / 100.0:g} of silhouette there is no difference.\n\n" + table(["layout", *SCORES, "verdict"], found)
     )
 
 

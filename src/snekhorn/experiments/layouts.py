@@ -18,9 +18,8 @@ from .markdown import NEAR, claim
 
 Array = NDArray[np.float64]
 
-# The paper: Adam "with default parameters", stopped where the loss changes by less than 1e-5 of itself. PyTorch's
-# default step, 0.001, leaves a layout about where it starts, and the authors' scripts set it: 0.1 for SNAREseq, 0.5 for
-# Figure 1, 1 for COIL. What the choice does is an experiment of its own, `protocol`.
+# The paper: Adam "with default parameters", stopped where the loss changes by less than 1e-5 of itself. The authors'
+# scripts set the step: 0.1 for SNAREseq, 0.5 for Figure 1, 1 for COIL. What it does is an experiment, `protocol`.
 PAPER: dict[str, Any] = {"optimizer": "adam", "tol": 1e-5, "learning_rate": 0.5, "max_iter": 3000}
 
 PAPER_COLUMNS: dict[str, tuple[type, bool]] = {  # method, self-loops in P

@@ -11,18 +11,16 @@ from matplotlib.figure import Figure
 from .data import points_for, title
 from .experiment import SEPARATOR, Cells, Experiment, Plan, Settings, finished
 from .layouts import PAPER_COLUMNS, SCORES, paper_layout, scores
-from .markdown import table, verdict
-from .paper import EMBEDDINGS, SPREADS
-from .verdicts import NEAR, PLACES, WORDS
+from .markdown import table
+from .paper import EMBEDDINGS
+from .verdicts import PLACES, beside_paper
 
 SETS = ("scgem", "olivetti", "umist")  # of the paper's, and small
 STEPS = (0.1, 0.5, 1.0)  # those of the authors' scripts
 PERPLEXITIES = (10, 30)
 LOOPLESS = "t-SNEkhorn without self-loops, paper's protocol"
-THEIRS = {
-    **PLACES,
-    LOOPLESS: PLACES["t-SNEkhorn, paper's protocol"],
-}  # which figure of the paper a column stands beside
+# Which figure of the paper a column stands beside.
+THEIRS = {**PLACES, LOOPLESS: PLACES["t-SNEkhorn, paper's protocol"]}
 
 
 def plan(settings: Settings) -> Plan:
@@ -76,10 +74,9 @@ def _row(name: str, column: str, score: str, cells: Cells) -> list[Any]:
     row = [score, title(name), column.removesuffix(", paper's protocol"), *shown]
     if name not in EMBEDDINGS:
         return [*row, "", ""]
-    i, place = SCORES.index(score), THEIRS[column]
-    paper, spread = EMBEDDINGS[name][i][place], SPREADS[name][i][place]
+    paper = EMBEDDINGS[name][SCORES.index(score)][THEIRS[column]]
     nearest = min((mean for mean, _ in found.values()), key=lambda mean: abs(mean - paper), default=None)
-    return [*row, f"{paper} ± {spread}", WORDS.get(verdict(nearest, paper, near=max(NEAR[score], spread)), "")]
+    return [*row, *beside_paper(nearest, name, score, THEIRS[column])]
 
 
 def _best(name: str, column: str, score: str, step: float, cells: Cells) -> tuple[float, float] | None:

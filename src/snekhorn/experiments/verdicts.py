@@ -33,6 +33,13 @@ def best_hundredths(found: Found, name: str, column: str, score: str) -> float |
     return None if top is None else 100.0 * top[0]
 
 
+def beside_paper(value: float | None, name: str, score: str, place: int) -> tuple[str, str]:
+    """The paper's figure with its deviation, and how a value by its protocol compares."""
+    i = SCORES.index(score)
+    paper, spread = EMBEDDINGS[name][i][place], SPREADS[name][i][place]
+    return f"{paper} ± {spread}", WORDS.get(verdict(value, paper, near=max(NEAR[score], spread)), "")
+
+
 def by_protocol(found: Found) -> str:
     """The paper's t-SNE and t-SNEkhorn, run as it says, against its figures."""
     rows, counts = [], dict.fromkeys(WORDS.values(), 0)
@@ -41,12 +48,11 @@ def by_protocol(found: Found) -> str:
             if (name, column, SCORES[0]) not in found:
                 continue
             row = [title(name), column.split(",")[0]]
-            for i, score in enumerate(SCORES):
+            for score in SCORES:
                 here = best_hundredths(found, name, column, score)
-                paper, spread = EMBEDDINGS[name][i][place], SPREADS[name][i][place]
-                judged = verdict(here, paper, near=max(NEAR[score], spread))
-                row += [f"{here:.1f}", f"{paper} ± {spread}", WORDS[judged]]
-                counts[WORDS[judged]] += 1
+                paper, judged = beside_paper(here, name, score, place)
+                row += [f"{here:.1f}", paper, judged]
+                counts[judged] += 1
             rows.append(row)
     if not rows:
         return ""

@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 
 from snekhorn.affinities import SymmetricEntropicAffinity
-from snekhorn.costs import DenseCost
-from snekhorn.kernels.threads import count_threads
-from snekhorn.pairs import build_cost
+from snekhorn.geometry.building import build_cost
+from snekhorn.geometry.costs import DenseCost
+from snekhorn.runtime.execution import count_threads
 
 from .data import NAMES, load
 

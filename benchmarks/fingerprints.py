@@ -92,7 +92,7 @@ def affinity_cases() -> Iterator[tuple[str, Case]]:
         for form, n_neighbors in (("dense", None), ("graph", 40)):
             case = _affinity(AFFINITIES["symmetric-entropic"], X + 1.0, metric=metric, n_neighbors=n_neighbors)
             yield f"P metric {metric}, {form}", case
-    graph = dict(n_neighbors="auto", self_loops=True)
+    graph = {"n_neighbors": "auto", "self_loops": True}
     yield "P hubs, graph", _affinity(AFFINITIES["symmetric-entropic"], hubs(3000), **graph)
     yield "P hubs, no loops", _affinity(AFFINITIES["symmetric-entropic"], hubs(800), self_loops=False)
     C = ((X[:, None] - X) ** 2).sum(axis=2)

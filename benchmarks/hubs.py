@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 
 from snekhorn.affinities import SymmetricEntropicAffinity
-from snekhorn.affinities.base import row_perplexities
-from snekhorn.neighbors import find_neighbors
+from snekhorn.affinities.affinity import row_perplexities
+from snekhorn.geometry.neighbor_search import find_neighbors
 
 from .measure import N_THREADS, best_of, figure, floor_rows, fresh, gaps, markdown, say
 

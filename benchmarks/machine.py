@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import snekhorn
-from snekhorn.kernels.threads import count_threads
+from snekhorn.runtime.execution import count_threads
 
 from .measure import ROOT
 

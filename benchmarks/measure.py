@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from snekhorn.affinities.base import row_entropies
+from snekhorn.affinities.affinity import row_entropies
 
 N_THREADS = 2  # of everything that is timed, ours and peers'
 QUIET = {"OMP_WAIT_POLICY": "passive"}  # spinning threads would make peers ten times slower beside other work

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from snekhorn.neighbors import EXACT_LIMIT, find_neighbors
+from snekhorn.geometry.neighbor_search import EXACT_LIMIT, find_neighbors
 
 from .data import load
 from .measure import N_THREADS, best_of, figure, fresh, markdown, recall, say

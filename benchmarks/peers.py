@@ -8,8 +8,8 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from snekhorn.affinities import EntropicAffinity, SymmetricEntropicAffinity
-from snekhorn.affinities.base import row_entropies
-from snekhorn.neighbors import find_neighbors
+from snekhorn.affinities.affinity import row_entropies
+from snekhorn.geometry.neighbor_search import find_neighbors
 
 from .data import load
 from .measure import N_THREADS, best_of, figure, floor_rows, fresh, gaps, markdown, recall, say

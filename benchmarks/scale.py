@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from snekhorn.affinities import SymmetricEntropicAffinity
-from snekhorn.neighbors import find_neighbors
+from snekhorn.geometry.neighbor_search import find_neighbors
 
 from .data import load
 from .measure import N_THREADS, ROOT, best_of, figure, floor_rows, fresh, gaps, markdown, peak_gigabytes, recall, say

@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from snekhorn import TSNEkhorn
 from snekhorn.affinities import SymmetricEntropicAffinity
-from snekhorn.embedding.start import pca_layout
+from snekhorn.embedding.initial_layout import pca_layout
 from snekhorn.metrics import evaluate
 
 from .data import load_labelled

@@ -12,7 +12,7 @@ from unittest.mock import patch
 import numpy as np
 
 from snekhorn import TSNEkhorn
-from snekhorn.embedding.methods import Latent
+from snekhorn.embedding.latent import Latent
 from snekhorn.metrics import evaluate
 
 from .data import NAMES, load_labelled

@@ -22,7 +22,7 @@ from snekhorn.affinities import (
     SelfTuningAffinity,
     SymmetricEntropicAffinity,
 )
-from snekhorn.costs import DenseCost, GraphCost
+from snekhorn.geometry.costs import DenseCost, GraphCost
 
 AFFINITIES = (
     GaussianAffinity,

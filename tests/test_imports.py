@@ -12,38 +12,34 @@ import snekhorn
 ROOT = Path(snekhorn.__file__).parent
 
 # What each part of the package may import of the others; it may always import from itself.
-BELOW = {"kernels"}
+CORE = {"errors", "kernels", "runtime"}
+PUBLIC = {"SNE", "SNEkhorn", "SymmetricSNE", "TSNE", "TSNEkhorn", "__version__"}
 ALLOWED = {
+    "errors": set(),
+    "registry": set(),
     "kernels": set(),
-    "optim": BELOW,
-    "alerts": set(),
-    "memory": BELOW,
-    "validation": BELOW | {"alerts"},
-    "costs": BELOW,
-    "neighbors": BELOW | {"costs"},
-    "pairs": BELOW | {"costs", "memory", "neighbors", "validation"},
-    "affinities": BELOW | {"alerts", "optim", "costs", "memory", "neighbors", "pairs", "validation"},
-    "metrics": BELOW | {"neighbors", "pairs", "validation"},
-    "embedding": BELOW | {"optim", "reduction"},
-    "reference": BELOW | {"costs", "neighbors"},
-    "estimators": BELOW
-    | {"affinities", "alerts", "embedding", "memory", "optim", "pairs", "persistence", "reference", "validation"},
-    "persistence": {"affinities", "embedding", "estimators", "optim", "reference"},
-    "reduction": set(),
-    "sweep": BELOW | {"affinities", "embedding", "estimators", "pairs", "validation"},
-    "io": set(),
-    "anndata": {"embedding", "estimators", "io", "validation"},
+    "runtime": {"errors"},
+    "solvers": CORE,
+    "geometry": CORE,
+    "affinities": CORE | {"geometry", "registry", "solvers"},
+    "embedding": CORE | {"geometry", "solvers"},
+    "estimators": CORE | {"affinities", "embedding", "geometry", "registry", "solvers"},
+    "metrics": CORE | {"geometry"},
+    "io": {"errors"},
+    "anndata": {"embedding", "errors", "estimators", "runtime"},
     "colors": set(),
-    "plots": {"colors", "validation"},
-    "page": {"colors", "validation"},
-    "datasets": {"validation"},
-    "experiments": {"affinities", "colors", "datasets", "embedding", "io", "metrics", "plots", "reduction", "sweep"}
-    | {"SNEkhorn", "SymmetricSNE", "TSNE", "TSNEkhorn", "__version__"},
-    "cli": BELOW
-    | {"__init__", "affinities", "embedding", "estimators", "io", "memory", "metrics", "pairs", "page", "persistence"}
-    | {"plots", "reduction", "sweep", "TSNEkhorn", "__version__", "datasets", "experiments", "validation"},
+    "plots": {"colors", "errors", "geometry", "runtime"},
+    "page": {"colors", "errors", "geometry", "runtime"},
+    "datasets": {"errors", "geometry", "runtime"},
+    "experiments": {"affinities", "colors", "datasets", "embedding", "errors", "estimators", "geometry", "io"}
+    | {"metrics", "plots", "runtime"}
+    | PUBLIC,
+    "cli": CORE
+    | {"__init__", "affinities", "datasets", "embedding", "estimators", "experiments", "geometry", "io", "metrics"}
+    | {"page", "plots", "registry"}
+    | PUBLIC,
     "__main__": {"cli"},
-    "__init__": {"affinities", "datasets", "estimators", "metrics", "persistence", "plots"},
+    "__init__": {"affinities", "datasets", "estimators", "metrics", "plots", "registry"},
 }
 
 FILES = sorted(ROOT.rglob("*.py"))
@@ -76,9 +72,12 @@ def test_imports_point_one_way(file):
 
 
 def test_the_rule_sees_the_imports_it_is_about():
-    seen = {_part(file): set(_imported_parts(file)) for file in (ROOT / "pairs.py", ROOT / "affinities/base.py")}
-    assert {"costs", "kernels", "memory", "neighbors", "validation"} <= seen["pairs"]
-    assert {"costs", "optim", "pairs", "validation"} <= seen["affinities"]
+    seen = {
+        _part(file): set(_imported_parts(file))
+        for file in (ROOT / "geometry/building.py", ROOT / "affinities/affinity.py")
+    }
+    assert {"kernels", "runtime"} <= seen["geometry"]
+    assert {"geometry", "runtime", "solvers"} <= seen["affinities"]
 
 
 def _loaded_after(statement):

@@ -16,13 +16,15 @@ __version__ = "0.1.0"
 _SUBMODULES = ("affinities", "datasets", "metrics", "plots")
 _NAMES = {
     **dict.fromkeys(("SNE", "SNEkhorn", "SymmetricSNE", "TSNE", "TSNEkhorn"), "estimators"),
-    "load": "persistence",
+    "load": "estimators.saved_models",
+    "sweep": "estimators.sweep",
 }
 
 if TYPE_CHECKING:
     from . import affinities, datasets, metrics, plots
     from .estimators import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn
-    from .persistence import load
+    from .estimators.saved_models import load
+    from .estimators.sweep import sweep
 
 __all__ = [
     "SNE",
@@ -36,6 +38,7 @@ __all__ = [
     "load",
     "metrics",
     "plots",
+    "sweep",
 ]
 
 

@@ -8,10 +8,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from .embedding.start import pca_layout
+from .embedding.initial_layout import pca_layout
+from .errors import did_you_mean
 from .estimators import NeighborEmbedding, TSNEkhorn
-from .io.errors import did_you_mean
-from .validation import check_choice
+from .runtime.checks import check_choice
 
 if TYPE_CHECKING:
     from anndata import AnnData

@@ -35,12 +35,13 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 
-from .kernels import ranks
-from .kernels.distances import sampled_squared_distances
-from .kernels.threads import count_threads, run_rows
-from .neighbors import DIRECT, from_squared, unit_rows
-from .pairs import check_metric, whitened
-from .validation import check_classes, check_cost_matrix, check_count, check_jobs, check_points, check_range
+from .geometry.building import check_metric, whitened
+from .geometry.inputs import check_classes, check_cost_matrix, check_points, check_range
+from .geometry.neighbor_search import DIRECT, from_squared, unit_rows
+from .kernels import neighbor_ranks as ranks
+from .kernels.squared_distances import sampled_squared_distances
+from .runtime.checks import check_count, check_jobs
+from .runtime.execution import count_threads, run_rows
 
 __all__ = [
     "continuity",

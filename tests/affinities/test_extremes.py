@@ -13,7 +13,7 @@ from snekhorn.affinities import (
     SelfTuningAffinity,
     SymmetricEntropicAffinity,
 )
-from snekhorn.neighbors import find_neighbors
+from snekhorn.geometry.neighbor_search import find_neighbors
 from tests.helpers import AFFINITIES, clusters, dense, entropies, make, row_gap, squared_distances
 
 X = clusters(60)

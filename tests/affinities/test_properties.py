@@ -7,13 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.exceptions import ConvergenceWarning
 
-from snekhorn.affinities import (
-    EntropicAffinity,
-    MultiscaleSymmetricEntropicAffinity,
-    SymmetricEntropicAffinity,
-)
-from snekhorn.affinities.base import USUAL_PERPLEXITY
-from snekhorn.optim.report import Reason
+from snekhorn.affinities import EntropicAffinity, MultiscaleSymmetricEntropicAffinity, SymmetricEntropicAffinity
+from snekhorn.affinities.affinity import USUAL_PERPLEXITY
+from snekhorn.solvers.solve_report import Reason
 
 from ..helpers import (
     AFFINITIES,

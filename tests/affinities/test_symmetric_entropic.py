@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from snekhorn import validation
 from snekhorn.affinities import EntropicAffinity, SymmetricEntropicAffinity
-from snekhorn.costs import GraphCost
+from snekhorn.geometry import inputs
+from snekhorn.geometry.costs import GraphCost
 
 from ..helpers import clusters, dense, entropies, fit_whatever_it_says, jittered_circle, row_gap, squared_distances
 
@@ -106,7 +106,7 @@ def test_an_order_of_its_own_leaves_no_trace(monkeypatch, warm_start):
     X = clusters(150)
     parameters = {"self_loops": False, "n_neighbors": 30, "warm_start": warm_start}
     want = SymmetricEntropicAffinity(8.0, **parameters).fit(X)
-    monkeypatch.setattr("snekhorn.costs.MANY_POINTS", 100)
+    monkeypatch.setattr("snekhorn.geometry.costs.MANY_POINTS", 100)
     orders, permuted = [], GraphCost.permuted
     monkeypatch.setattr(GraphCost, "permuted", lambda cost, order: orders.append(order) or permuted(cost, order))
     found = SymmetricEntropicAffinity(8.0, **parameters).fit(X)
@@ -208,8 +208,8 @@ def test_two_points_without_self_loops_have_one_affinity():
 
 def test_points_are_checked_once(X, monkeypatch):
     calls = []
-    check = validation.check_array
-    monkeypatch.setattr(validation, "check_array", lambda X, **options: calls.append(X) or check(X, **options))
+    check = inputs.check_array
+    monkeypatch.setattr(inputs, "check_array", lambda X, **options: calls.append(X) or check(X, **options))
     SymmetricEntropicAffinity(5.0, n_neighbors=20).fit(X)
     assert len(calls) == 1
 

@@ -10,8 +10,8 @@ from pyarrow import parquet
 from scipy import sparse
 
 import snekhorn as package
+from snekhorn.geometry.preprocessing import fit_reduction
 from snekhorn.io import read_layouts, read_table
-from snekhorn.reduction import fit_reduction
 
 from .conftest import N
 

@@ -12,9 +12,9 @@ from scipy import sparse
 
 from snekhorn import __version__
 from snekhorn.affinities import SymmetricEntropicAffinity, row_perplexities
+from snekhorn.geometry.preprocessing import fit_reduction
 from snekhorn.io import read_table
 from snekhorn.metrics import evaluate
-from snekhorn.reduction import fit_reduction
 
 from ..page.reading import Page
 from .conftest import N

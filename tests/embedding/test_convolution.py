@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from snekhorn.embedding.charges import Kernel
 from snekhorn.embedding.convolution import SPLIT_FROM, Padded, Split, choose_convolution
+from snekhorn.embedding.potentials import Kernel
 
-from .problems import error
+from .layouts_and_sums import error
 
 SPACING = 0.38
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from snekhorn.embedding.charges import DirectSum, Kernel
-from snekhorn.embedding.grid import GridSum
-from snekhorn.embedding.methods import Latent
-from snekhorn.embedding.normalization import DoublyStochastic
+from snekhorn.embedding.grid_potential import GridSum
+from snekhorn.embedding.latent import Latent
+from snekhorn.embedding.normalizations import DoublyStochastic
 from snekhorn.embedding.objective import Objective
-from snekhorn.kernels.threads import MIN_PAIRS_FOR_THREADS
+from snekhorn.embedding.potentials import DirectSum, Kernel
+from snekhorn.runtime.execution import MIN_WORK_FOR_THREADS
 
-from .problems import (
+from .layouts_and_sums import (
     blobs,
     doubly_stochastic_matrix,
     error,
@@ -218,7 +218,7 @@ def test_on_the_grid_in_float32_all_is_the_same_to_its_accuracy(method, span):
 
 def test_threads_leave_no_trace(method):
     n = 400
-    assert n * n >= MIN_PAIRS_FOR_THREADS
+    assert n * n >= MIN_WORK_FOR_THREADS
     Z, P = fitted(blobs(n, 2), 10.0), _affinity(method[0], n)
     one = _objective(method, P)
     want = one.gradient(Z), one.loss(Z)

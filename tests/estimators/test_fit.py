@@ -12,7 +12,7 @@ from sklearn.metrics import silhouette_score
 
 from snekhorn import TSNE, SNEkhorn, TSNEkhorn
 from snekhorn.affinities import EntropicAffinity
-from snekhorn.embedding.normalization import DoublyStochastic
+from snekhorn.embedding.normalizations import DoublyStochastic
 from snekhorn.estimators.parts import make_schedule
 
 from ..helpers import clusters, squared_distances
@@ -175,7 +175,7 @@ def test_a_callback_that_raises(X, kind, before):
 @each_method
 @pytest.mark.parametrize("reorder_from", [20_000, 10])
 def test_an_interrupt_keeps_the_layout(X, kind, method, reorder_from, monkeypatch):
-    monkeypatch.setattr("snekhorn.embedding.descend.REORDER_FROM", reorder_from)
+    monkeypatch.setattr("snekhorn.embedding.descent.REORDER_FROM", reorder_from)
     seen = []
 
     def interrupt(i, loss, Z):

@@ -8,11 +8,11 @@ from scipy import sparse
 
 from snekhorn import SNE, TSNE, TSNEkhorn
 from snekhorn.affinities import EntropicAffinity, MultiscaleSymmetricEntropicAffinity, SymmetricEntropicAffinity
-from snekhorn.embedding.charges import DirectSum
 from snekhorn.embedding.matching import matched
 from snekhorn.embedding.objective import Objective
+from snekhorn.embedding.potentials import DirectSum
 from snekhorn.estimators import size
-from snekhorn.memory import GIB
+from snekhorn.runtime.memory import GIB
 
 from ..helpers import AFFINITIES, clusters, squared_distances
 from .cases import each_estimator, quick
@@ -35,8 +35,8 @@ def no_memory(monkeypatch):
 
     for kind in AFFINITIES:
         monkeypatch.setattr(kind, "_compute", work)
-    monkeypatch.setattr("snekhorn.pairs.find_neighbors", work)
-    monkeypatch.setattr("snekhorn.memory.available_bytes", lambda: 1)
+    monkeypatch.setattr("snekhorn.geometry.building.find_neighbors", work)
+    monkeypatch.setattr("snekhorn.runtime.memory.available_bytes", lambda: 1)
 
 
 @each_estimator
@@ -114,7 +114,7 @@ def test_the_perplexity_of_an_affinity_object_is_checked_first(no_memory):
 
 
 def test_a_fit_that_was_refused_names_both_sizes(monkeypatch):
-    monkeypatch.setattr("snekhorn.memory.available_bytes", lambda: GIB // 4)
+    monkeypatch.setattr("snekhorn.runtime.memory.available_bytes", lambda: GIB // 4)
     many = np.zeros((10_000, 2))
     with pytest.raises(MemoryError, match=r"10,000 points and 100,000,000 pairs needs about 4\.1 GiB and 0\.2 GiB"):
         TSNEkhorn(n_neighbors=None).fit(many)

@@ -7,11 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
 from snekhorn import SNE, TSNEkhorn
-from snekhorn.affinities import (
-    MultiscaleSymmetricEntropicAffinity,
-    SelfTuningAffinity,
-    SymmetricEntropicAffinity,
-)
+from snekhorn.affinities import MultiscaleSymmetricEntropicAffinity, SelfTuningAffinity, SymmetricEntropicAffinity
 from snekhorn.estimators import places
 
 from ..helpers import clusters, squared_distances, without_some_entries

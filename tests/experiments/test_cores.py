@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info
 
 from snekhorn.experiments import EXPERIMENTS, Settings
 from snekhorn.experiments.cores import each
-from snekhorn.kernels.threads import count_threads
+from snekhorn.runtime.execution import count_threads
 
 
 def where():

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from snekhorn.errors import InputError
 from snekhorn.experiments.experiment import Experiment, NotAvailable, Settings
 from snekhorn.experiments.store import Store
-from snekhorn.io.errors import InputError
 
 
 def _experiment(plan):

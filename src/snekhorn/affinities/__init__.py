@@ -4,7 +4,7 @@ Read `base.py` for what they share, `entropic.py` for the affinity of t-SNE, and
 with `dual.py` for the paper's.
 """
 
-from .base import row_entropies, row_perplexities
+from .affinity import row_entropies, row_perplexities
 from .doubly_stochastic import DoublyStochasticAffinity
 from .entropic import EntropicAffinity
 from .gaussian import GaussianAffinity

@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..costs import DenseCost, GraphCost
-from ..kernels.entropic import NEAREST
-from ..optim.newton import Array, Outcome, Point, maximize
-from ..optim.progress import show_progress
-from ..optim.report import Reason, SolveReport
-from ..validation import check_count, check_positive
-from .base import Affinity, Matrix
-from .dual import SymmetricDual
+from ..geometry.costs import DenseCost, GraphCost
+from ..kernels.bandwidth_search import NEAREST
+from ..runtime.checks import check_count, check_positive
+from ..runtime.progress import show_progress
+from ..solvers.newton_cg import Array, Outcome, Point, maximize
+from ..solvers.solve_report import Reason, SolveReport
+from .affinity import Affinity, Matrix
+from .dual_start import balance, scale
 from .gaussian import check_bandwidth, rows_beyond, solve_bandwidth
-from .start import balance, scale
+from .symmetric_dual import SymmetricDual
 
 SINKHORN_STEPS = 5
 LARGEST_LEAP = 4.0  # by which the bandwidth may fall at once without self-loops
@@ -41,12 +41,12 @@ class DoublyStochasticAffinity(Affinity):
     max_iter : int, default=200
         Largest number of Newton steps at any one bandwidth.
     metric, n_neighbors, self_loops, n_jobs, verbose
-        See `snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.affinity.Affinity`.
 
     Attributes
     ----------
     affinity_, report_
-        See `snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.affinity.Affinity`.
     bandwidth_ : float
         nu, given or found.
     potential_ : ndarray of shape (n,)
@@ -122,7 +122,7 @@ class _Scaling:
     """Solves for f at one bandwidth after the other, each from the solution before."""
 
     def __init__(
-        self, cost: DenseCost | GraphCost, progress: Callable[[int, Point], None], *, self_loops: bool, max_iter: int
+        self, cost: DenseCost | GraphCost, progress: Callable[[int, float], None], *, self_loops: bool, max_iter: int
     ) -> None:
         self.cost, self.progress, self.self_loops, self.max_iter = cost, progress, self_loops, max_iter
         self.n_iter = self.n_passes = 0
@@ -152,7 +152,7 @@ class _Scaling:
             dual.evaluate(dual.project(x)),
             tol=tol,
             max_iter=self.max_iter,
-            progress=lambda n, point: self.progress(before + n, point),
+            progress=lambda n, gap: self.progress(before + n, gap),
         )
         self.n_iter += outcome.n_iter
         self.n_passes += 1 + outcome.n_passes

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..costs import Array, DenseCost, GraphCost
-from ..kernels.entropic import BANDWIDTH, ENTROPY, LOG_NORMALIZER, NEAREST
-from ..optim.report import Reason, SolveReport
-from ..validation import check_choice, check_perplexity
-from .base import Affinity, Matrix, marginal_gap, symmetrize
-from .start import entropic_duals
+from ..geometry.costs import Array, DenseCost, GraphCost
+from ..kernels.bandwidth_search import BANDWIDTH, ENTROPY, LOG_NORMALIZER, NEAREST
+from ..runtime.checks import check_choice, check_perplexity
+from ..solvers.solve_report import Reason, SolveReport
+from .affinity import Affinity, Matrix, marginal_gap, symmetrize
+from .dual_start import entropic_duals
 
 ENTROPY_TOLERANCE = 1e-8
 MOST_ENTRIES = 0.9  # share of its entries that a row of few costs is asked to use
@@ -29,12 +29,12 @@ class EntropicAffinity(Affinity):
     symmetrize : bool, default=False
         Return (P + P^T) / 2, as t-SNE does; its rows keep neither their sum nor their entropy.
     metric, n_neighbors, self_loops, n_jobs, verbose
-        See `snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.affinity.Affinity`.
 
     Attributes
     ----------
     affinity_, report_
-        See `snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.affinity.Affinity`.
     bandwidths_, entropy_dual_ : ndarray of shape (n,)
         eps, the dual variable of the entropy constraint.
     marginal_dual_ : ndarray of shape (n,)

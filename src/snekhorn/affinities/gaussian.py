@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..costs import Array, DenseCost, GraphCost
-from ..kernels.entropic import BANDWIDTH, ENTROPY, LOG_NORMALIZER, NEAREST
-from ..optim.report import SolveReport
-from ..validation import check_choice, check_perplexity, check_positive
-from .base import Affinity, Matrix, closed_form_report, marginal_gap, symmetrize
+from ..geometry.costs import Array, DenseCost, GraphCost
+from ..kernels.bandwidth_search import BANDWIDTH, ENTROPY, LOG_NORMALIZER, NEAREST
+from ..runtime.checks import check_choice, check_perplexity, check_positive
+from ..solvers.solve_report import SolveReport
+from .affinity import Affinity, Matrix, closed_form_report, marginal_gap, symmetrize
 
 WIDEST_SEARCH = 60  # e^60 either way: no data is further from the median bandwidth of its rows
 MISSED = 1e-6  # of the average entropy: no bandwidth has the one asked for
@@ -32,12 +32,12 @@ class GaussianAffinity(Affinity):
     symmetrize : bool, default=False
         Return (P + P^T) / 2.
     metric, n_neighbors, self_loops, n_jobs, verbose
-        See `snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.affinity.Affinity`.
 
     Attributes
     ----------
     affinity_, report_
-        See `snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.affinity.Affinity`.
     bandwidth_ : float
         nu, given or found.
     """

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..costs import ROWS_AT_ONCE, Array, DenseCost, GraphCost
-from ..kernels.symmetric import dense_affinity
-from ..optim.report import SolveReport
-from ..pairs import NEIGHBORS_PER_PERPLEXITY
-from ..validation import check_choice, check_perplexity, check_positive, clamp_perplexity
-from .base import Affinity, Matrix
+from ..geometry.building import NEIGHBORS_PER_PERPLEXITY
+from ..geometry.costs import ROWS_AT_ONCE, Array, DenseCost, GraphCost
+from ..kernels.symmetric_sums import dense_affinity
+from ..runtime.checks import check_choice, check_perplexity, check_positive, clamp_perplexity
+from ..solvers.solve_report import SolveReport
+from .affinity import Affinity, Matrix
 from .symmetric_entropic import SymmetricEntropicAffinity
 
 SMALLEST_SCALE = 8.0  # of "auto"; the next is twice as large, and so on
@@ -43,13 +43,13 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
     tol : float, default=1e-8
         Largest gap allowed at every scale, of a row's sum from 1 and of its entropy from the target.
     metric, n_neighbors, self_loops, n_jobs, verbose
-        See :class:`snekhorn.affinities.base.Affinity`; n_neighbors="auto" takes three times the largest perplexity,
+        See :class:`snekhorn.affinities.affinity.Affinity`; n_neighbors="auto" takes three times the largest perplexity,
         300 where the scales are "auto" too.
 
     Attributes
     ----------
     affinity_, report_
-        See :class:`snekhorn.affinities.base.Affinity`; the report is that of all scales together: the largest gaps,
+        See :class:`snekhorn.affinities.affinity.Affinity`; the report is that of all scales together: the largest gaps,
         the sums of iterations and passes.
     perplexities_ : list of float
         The scales used, from the smallest; those that rows are too short for are one, the largest sensible.

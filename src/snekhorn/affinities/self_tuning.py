@@ -6,11 +6,11 @@ import sys
 
 import numpy as np
 
-from ..costs import DenseCost, GraphCost
-from ..optim.report import SolveReport
-from ..pairs import count_neighbors
-from ..validation import check_count
-from .base import Affinity, Matrix, closed_form_report
+from ..geometry.building import count_neighbors
+from ..geometry.costs import DenseCost, GraphCost
+from ..runtime.checks import check_count
+from ..solvers.solve_report import SolveReport
+from .affinity import Affinity, Matrix, closed_form_report
 
 
 class SelfTuningAffinity(Affinity):
@@ -25,12 +25,12 @@ class SelfTuningAffinity(Affinity):
     k : int, default=7
         Rank of the neighbour whose distance is the bandwidth.
     metric, n_neighbors, self_loops, n_jobs, verbose
-        See `snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.affinity.Affinity`.
 
     Attributes
     ----------
     affinity_, report_
-        See `snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.affinity.Affinity`.
     bandwidths_ : ndarray of shape (n,)
         sigma.
 

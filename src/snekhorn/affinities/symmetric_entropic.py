@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..costs import DenseCost, GraphCost
-from ..optim.ascent import ascend
-from ..optim.newton import Array, Outcome, maximize
-from ..optim.progress import show_progress
-from ..optim.report import Reason, SolveReport
-from ..validation import check_choice, check_count, check_perplexity, check_positive
-from .base import Affinity, Matrix
-from .capacity import feed_starved, metropolis_entropies
-from .dual import SymmetricDual
-from .start import balance, entropic_start, refill, settle
+from ..geometry.costs import DenseCost, GraphCost
+from ..runtime.checks import check_choice, check_count, check_perplexity, check_positive
+from ..runtime.progress import show_progress
+from ..solvers.dual_ascent import ascend
+from ..solvers.newton_cg import Array, Outcome, maximize
+from ..solvers.solve_report import Reason, SolveReport
+from .affinity import Affinity, Matrix
+from .dual_start import balance, entropic_start, refill, settle
+from .hubs import feed_starved, metropolis_entropies
+from .symmetric_dual import SymmetricDual
 
 FLOOR = 1e-2  # smallest entropy dual of a row, relative to its bandwidth in the ordinary entropic affinity
 NARROWEST = 1e-3  # bandwidth that counts at least for the floor, relative to the median: near duplicates have none
@@ -56,12 +56,12 @@ class SymmetricEntropicAffinity(Affinity):
     warm_start : bool, default=False
         Start from the solution of the last call to `fit` if it had as many points: for sweeps of perplexity.
     metric, n_neighbors, self_loops, n_jobs, verbose
-        See `snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.affinity.Affinity`.
 
     Attributes
     ----------
     affinity_, report_
-        See `snekhorn.affinities.base.Affinity`.
+        See `snekhorn.affinities.affinity.Affinity`.
     entropy_dual_ : ndarray of shape (n,)
         gamma.
     marginal_dual_ : ndarray of shape (n,)

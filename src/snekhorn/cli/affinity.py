@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 
-from ..io.errors import InputError
+from ..errors import InputError
 from ..io.read import check_input
 from . import options
 from .options import perplexities, split
@@ -51,7 +51,7 @@ def affinity(  # noqa: PLR0913
     """
     with session(as_json=as_json, quiet=quiet) as run:
         check_input(input)
-        from ..validation import check_jobs
+        from ..runtime.checks import check_jobs
 
         check_jobs(jobs)
         from scipy import io as scipy_io

@@ -22,8 +22,8 @@ EXTRAS = ("anndata", "scanpy", "pandas", "polars")
 def doctor(*, as_json: options.Json = False, quiet: options.Quiet = False) -> None:
     """Show versions, threads and the state of the compiled code, and lay out a few points as a test."""
     with session(as_json=as_json, quiet=quiet) as run:
-        from ..kernels.threads import count_threads
-        from ..memory import GIB, available_bytes
+        from ..runtime.execution import count_threads
+        from ..runtime.memory import GIB, available_bytes
 
         memory = available_bytes()
         facts: dict[str, Any] = {
@@ -51,7 +51,7 @@ def _version(name: str) -> str | None:
 
 def compiled() -> dict[str, Any]:
     """Where numba keeps compiled code, and how much there is."""
-    from ..kernels import symmetric
+    from ..kernels import symmetric_sums as symmetric
 
     kernel: Any = symmetric.dense_terms
     folder = Path(kernel._cache.cache_path)  # beside the package, or where NUMBA_CACHE_DIR says

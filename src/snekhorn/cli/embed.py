@@ -64,7 +64,7 @@ def embed(  # noqa: PLR0913
     """
     with session(as_json=as_json, quiet=quiet) as run:
         check_input(input)
-        from ..validation import check_jobs
+        from ..runtime.checks import check_jobs
 
         check_jobs(jobs)
         wanted = perplexities(perplexity)
@@ -103,8 +103,8 @@ def embed(  # noqa: PLR0913
 
 def fit(run: Session, model: NeighborEmbedding, X: Any, wanted: list[float]) -> list[NeighborEmbedding]:
     """Lay out at every perplexity; after an interrupt, what there is by then."""
-    from ..embedding.report import Stop
-    from ..sweep import sweep
+    from ..embedding.embedding_report import Stop
+    from ..estimators.sweep import sweep
     from .doctor import compiled
 
     names = ", ".join(f"{perplexity:g}" for perplexity in wanted)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import typer
 from numpy.typing import NDArray
 
-from ..io.errors import InputError
+from ..errors import InputError
 from ..io.read import check_input
 from . import options
 from .options import split
@@ -49,12 +49,12 @@ def evaluate(  # noqa: PLR0913
     with session(as_json=as_json, quiet=quiet) as run:
         for path in (input, embedding):
             check_input(path)
-        from ..validation import check_jobs
+        from ..runtime.checks import check_jobs
 
         check_jobs(jobs)
+        from ..geometry.building import check_metric
+        from ..geometry.preprocessing import fit_scaling
         from ..io import read_layouts
-        from ..pairs import check_metric
-        from ..reduction import fit_scaling
         from .report import measure, score_lines
 
         check_metric(metric)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from ..io.errors import InputError
+from ..errors import InputError
 
 Method = Literal["tsnekhorn", "snekhorn", "tsne", "symmetric-sne", "sne"]
 CLASSES = {

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..io.errors import InputError
+from ..errors import InputError
 from ..io.layouts import SUFFIXES as LAYOUT_SUFFIXES
 from ..io.layouts import TABLES
 from ..io.read import READERS

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from .session import Session
 
 if TYPE_CHECKING:
+    from ..geometry.preprocessing import Reduction
     from ..io import Table
-    from ..reduction import Reduction
 
 FEW_ROWS = 10  # too few to tell a label from a name
 UNEQUAL = 100.0  # ratio of spreads from which on columns are likely to have different units
@@ -47,9 +47,9 @@ class Points:
 
 def read_points(run: Session, source: Source, *, metric: str, pca: int | None, standardize: bool, seed: int) -> Points:
     """Read a file, give its columns one spread if asked, and reduce it where it is wide."""
+    from ..geometry.building import check_metric
+    from ..geometry.preprocessing import fit_reduction, fit_scaling
     from ..io import InputError
-    from ..pairs import check_metric
-    from ..reduction import fit_reduction, fit_scaling
 
     check_metric(metric)
     with run.stage("read", f"reading {source.path}"):
@@ -89,7 +89,7 @@ def note_names(run: Session, table: Table) -> None:
 
 def note_spreads(run: Session, table: Table) -> None:
     """Say where some columns would drown the others."""
-    from ..reduction import spread
+    from ..geometry.preprocessing import spread
 
     if table.X.shape[1] <= MANY_COLUMNS and (ratio := spread(table.X)) > UNEQUAL:
         run.note(f"the spreads of the columns differ by a factor of {ratio:,.0f}: --standardize gives all the same")

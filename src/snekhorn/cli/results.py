@@ -88,7 +88,7 @@ def check_plane(path: Path, found: Layouts) -> None:
 
 def save_model(model: NeighborEmbedding, points: Points, file: Path) -> None:
     """The model and what a new file must have for it."""
-    from ..persistence import save
+    from ..estimators.saved_models import save
 
     notes: dict[str, Any] = {"columns": points.table.columns}
     if points.table.rep is not None:

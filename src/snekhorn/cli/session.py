@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from ..io.errors import InputError
+from ..errors import InputError
 
 BAD_INPUT, INTERRUPTED = 2, 130
 OPTIONS = {

@@ -41,12 +41,12 @@ def transform(
         if not model.exists():
             raise InputError(f"{model} does not exist; 'snekhorn embed --save-model' writes one.")
         check_input(input)
-        from ..validation import check_jobs
+        from ..runtime.checks import check_jobs
 
         check_jobs(jobs)
         Outputs(out).check([model, input], force=force, several=False)
+        from ..estimators.saved_models import load_with_notes
         from ..io import Layouts, write_layouts
-        from ..persistence import load_with_notes
 
         with run.stage("read", f"reading {model} and {input}"):
             estimator, notes = load_with_notes(model)
@@ -71,7 +71,7 @@ def _names_columns(path: Path, columns: list[str]) -> bool:
 
 def _reduced(table: Table, notes: dict[str, Any]) -> Any:
     """The new points as the model saw its own."""
-    from ..reduction import Reduction
+    from ..geometry.preprocessing import Reduction
 
     columns = notes.get("columns", table.columns)
     if table.X.shape[1] != len(columns):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..validation import check_count, check_positive
+from ..runtime.checks import check_count, check_positive
 
 CENTRES = np.array([[-8.0, -8.0], [0.0, 8.0], [8.0, -8.0]])
 SPREADS = (1.0, 3.0, 2.0)  # standard deviations, of the clusters in the order of their centres

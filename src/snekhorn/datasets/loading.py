@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..validation import check_choice
+from ..runtime.checks import check_choice
 from .catalogue import SETS, Found, Original, Source, names
 from .errors import DamagedData, MissingData
 from .readers import read_npz

@@ -13,10 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import fft
 
-from ..kernels.grid import RATIO, WIDTH, prolong_rows, restrict_rows
-from ..kernels.threads import run_rows
-from .charges import Array, Kernel
-from .window import sampled_transform, weights
+from ..kernels.grid_sums import RATIO, WIDTH, prolong_rows, restrict_rows
+from ..runtime.execution import run_rows
+from .potentials import Array, Kernel
+from .spline_window import sampled_transform, weights
 
 DECAY = 32  # nodes after which the inverse of the window has died away: it must not see the kernel's periodic kink
 RADIUS = 8  # coarse cells within which the near part of the kernel lives

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .methods import Latent
+from .latent import Latent
 
 
 def matched(P: Any, latent: Latent) -> Any:

@@ -23,11 +23,11 @@ import numpy as np
 from scipy import sparse
 
 from ..kernels.attraction import attract, energy
-from ..kernels.graphs import permute_rows
-from ..kernels.threads import run_rows
-from .charges import Array, Kernel
-from .normalization import Normalization
-from .report import OVERFLOW
+from ..kernels.graph_rows import permute_rows
+from ..runtime.execution import run_rows
+from .embedding_report import OVERFLOW
+from .normalizations import Normalization
+from .potentials import Array, Kernel
 
 WIDEST = 1e9  # a layout with coordinates beyond this has flown apart
 NEGLIGIBLE = 1e-6  # share of a row's mass that its smallest entries may have to be left out of the sums

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..affinities.base import Affinity
-from ..embedding.methods import choose_method
-from ..pairs import check_metric, count_neighbors
-from ..validation import check_choice, check_count, check_jobs, check_perplexity, check_positive
+from ..affinities.affinity import Affinity
+from ..embedding.latent import choose_method
+from ..geometry.building import check_metric, count_neighbors
+from ..runtime.checks import check_choice, check_count, check_jobs, check_perplexity, check_positive
 
 if TYPE_CHECKING:
-    from .base import NeighborEmbedding
+    from .neighbor_embedding import NeighborEmbedding
 
 
 def check_parameters(model: NeighborEmbedding) -> None:

@@ -1,8 +1,8 @@
 """The five methods: an affinity of the data, and a kernel with its normalisation."""
 
-from ..embedding.charges import Kernel
-from ..embedding.methods import Latent
-from .base import NeighborEmbedding
+from ..embedding.latent import Latent
+from ..embedding.potentials import Kernel
+from .neighbor_embedding import NeighborEmbedding
 
 
 class TSNEkhorn(NeighborEmbedding):

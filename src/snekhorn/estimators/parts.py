@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from ..affinities import EntropicAffinity, SymmetricEntropicAffinity
-from ..affinities.base import Affinity
-from ..embedding.descend import Phase, Schedule
+from ..affinities.affinity import Affinity
+from ..embedding.descent import Phase, Schedule
+from ..embedding.initial_layout import pca_layout, random_layout, spectral_layout
+from ..embedding.latent import potential
 from ..embedding.matching import matched
-from ..embedding.methods import potential
 from ..embedding.objective import Objective
-from ..embedding.start import pca_layout, random_layout, spectral_layout
-from ..kernels.threads import count_threads
-from ..optim.descent import Adam, Descent, Momentum
-from ..validation import check_no_empty_row
+from ..geometry.inputs import check_no_empty_row
+from ..runtime.execution import count_threads
+from ..solvers.descent_steps import Adam, Descent, Momentum
 from .size import knows_symmetry
 
 if TYPE_CHECKING:
-    from .base import NeighborEmbedding
+    from .neighbor_embedding import NeighborEmbedding
 
 DENSE_LIMIT = 3000  # points; up to this many n_neighbors="auto" keeps all pairs
 GRAPH_TOL = 1e-6  # of the rows of P where neighbours are searched: large layouts, in float32, tell no more

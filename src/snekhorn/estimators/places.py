@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..affinities.base import Affinity
+from ..affinities.affinity import Affinity
 from ..affinities.entropic import entropic_rows
-from ..embedding.charges import Field
-from ..embedding.methods import potential
-from ..embedding.placement import place
-from ..kernels.threads import count_threads
-from ..pairs import NEIGHBORS_PER_PERPLEXITY
-from ..validation import check_jobs
+from ..embedding.latent import potential
+from ..embedding.placing import place
+from ..embedding.potentials import Field
+from ..geometry.building import NEIGHBORS_PER_PERPLEXITY
+from ..runtime.checks import check_jobs
+from ..runtime.execution import count_threads
 
 if TYPE_CHECKING:
-    from .base import NeighborEmbedding
+    from .neighbor_embedding import NeighborEmbedding
 
 ROWS_AT_ONCE = 50_000  # new points; each takes 4 kB at perplexity 30 while it is placed
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from ..affinities.base import Affinity
-from ..alerts import warn
-from ..embedding.methods import DIRECT_LIMIT
-from ..kernels.threads import count_threads
-from ..memory import require
-from ..pairs import GRAPH_REMEDY, count_neighbors
+from ..affinities.affinity import Affinity
+from ..embedding.latent import DIRECT_LIMIT
+from ..geometry.building import GRAPH_REMEDY, count_neighbors
+from ..runtime.execution import count_threads
+from ..runtime.memory import require
+from ..runtime.user_warnings import warn
 
 if TYPE_CHECKING:
-    from .base import NeighborEmbedding
+    from .neighbor_embedding import NeighborEmbedding
 
 # Measured with tracemalloc, at the peak, beside P: its entries as compressed rows, scaled, some of them left out.
 BYTES_PER_PAIR = 36

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..datasets import SETS, MissingData, load
 from ..datasets.loading import data_folder
-from ..reduction import fit_reduction
+from ..geometry.preprocessing import fit_reduction
 from .experiment import NotAvailable, Settings
 
 N_COMPONENTS = 50  # as in the paper, where there are more features

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import TSNE, TSNEkhorn
-from ..embedding.report import Stop
+from ..embedding.embedding_report import Stop
+from ..estimators.sweep import sweep
 from ..metrics import silhouette, trustworthiness
-from ..sweep import sweep
 from .experiment import NotAvailable
 from .markdown import NEAR, claim
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..io.errors import InputError
+from ..errors import InputError
 from ..io.write import replacing
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "openTSNE", "umap-learn")

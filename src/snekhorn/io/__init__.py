@@ -1,6 +1,6 @@
 """Files in and out: tables of points, layouts, models."""
 
-from .errors import InputError
+from ..errors import InputError
 from .layouts import Layouts, read_layouts, write_layouts
 from .read import read_table
 from .table import Table

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from scipy import io as scipy_io
 from scipy import sparse
 
-from .errors import InputError, did_you_mean, unlike
+from ..errors import InputError, did_you_mean
 from .table import Table, Wanted, no_metadata
+from .unreadable import unlike
 
 UNREADABLE = (ValueError, OSError, EOFError, BadZipFile, KeyError, TypeError, TokenError, zlib.error)
 

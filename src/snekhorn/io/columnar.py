@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import ipc, parquet
 
-from .errors import unlike
 from .table import Plan, Table, Wanted, assemble, plan_columns
+from .unreadable import unlike
 
 ROWS_AT_ONCE = 1 << 16
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from .errors import InputError
+from ..errors import InputError
 from .table import Table, Wanted, assemble, is_number, plan_columns, tighten
 
 BLOCK_BYTES = 1 << 20  # the reader holds some forty of them; a row must fit into one

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from ..errors import InputError, did_you_mean
 from .arrays import check_finite
-from .errors import InputError, did_you_mean, unlike
 from .table import Table, Wanted
+from .unreadable import unlike
 
 DEFAULT_REP = "X_pca"
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .errors import InputError
+from ..errors import InputError
 from .read import read_table
 from .write import write_table
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from ..errors import InputError
 from .arrays import read_matrix_market, read_npy, read_npz
 from .columnar import read_arrow, read_parquet
 from .delimited import read_delimited
-from .errors import InputError
 from .h5ad import read_h5ad
 from .table import Table, Wanted, check_ids
 

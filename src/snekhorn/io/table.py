@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .errors import InputError, did_you_mean
+from ..errors import InputError, did_you_mean
 
 ID_NAMES = ("", "id", "index", "unnamed: 0", "__index_level_0__")  # numbers in them count rows, they measure nothing
 WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"

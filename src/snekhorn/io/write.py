@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 from pyarrow import ipc, parquet
 
-from .errors import InputError
+from ..errors import InputError
 
 
 def check_output(path: Path, suffixes: tuple[str, ...], *, force: bool) -> None:

@@ -7,9 +7,8 @@ rows; `indices` is unsigned, which spares the compiled code a test for negative 
 import numpy as np
 from numba import njit
 
-from .fastexp import fast_log
-from .graphs import longest_row
-from .threads import FAST
+from .arithmetic import FAST, fast_log
+from .graph_rows import longest_row
 
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")

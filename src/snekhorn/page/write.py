@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..colors import MISSING, N_DISTINCT, OKABE_ITO, categorical, continuous
-from ..validation import check_finite
+from ..geometry.inputs import check_finite
 from .blocks import write_array
 from .columns import MOST_COLORS, write_column
 from .scripts import asset, scripts

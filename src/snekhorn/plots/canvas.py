@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..validation import check_points
+from ..geometry.inputs import check_points
 
 SIDE = 6.0  # inches, the longer side of a picture
 MARGIN = 0.03  # of the longer side of the layout, around it

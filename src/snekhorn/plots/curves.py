@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from ..colors import categorical
-from ..validation import check_positive
+from ..runtime.checks import check_positive
 from .canvas import INK, TEXT, new_figure, note, plain_spines, set_titles
 
 BINS = 80

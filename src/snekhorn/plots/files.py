@@ -9,7 +9,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..validation import check_choice, check_positive
+from ..runtime.checks import check_choice, check_positive
 
 # What each format would otherwise say of the time and of the program.
 SILENCE: dict[str, dict[str, None]] = {

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ..validation import check_choice, check_count
+from ..runtime.checks import check_choice, check_count
 from . import keys
 from .canvas import SIDE, check_plane, limits, new_figure, set_titles
 from .labels import draw_labels, erase_labels

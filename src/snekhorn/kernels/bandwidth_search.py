@@ -1,0 +1,114 @@
+"""Root search for the bandwidth of every row: the inverse temperature whose row entropy is the target."""
+
+import numpy as np
+from numba import njit
+
+from .arithmetic import FAST, fast_exp
+
+MAX_ITERATIONS = 100
+ENTROPY_TOLERANCE = 1e-13
+COLDEST = 40.0  # exp(-40) vanishes beside 1 in float64
+LARGEST_LOG = 700.0  # of an inverse bandwidth that is a finite number
+HOTTEST = 1e-9  # at this temperature the row is uniform to nine digits
+
+# Columns of the array that the kernels fill.
+BANDWIDTH, NEAREST, LOG_NORMALIZER, ENTROPY, N_COLUMNS = 0, 1, 2, 3, 4
+
+
+@njit(fastmath=FAST, cache=True, error_model="numpy")
+def _moments(excess, inverse, own):
+    """Z, E[d] and Var[d] under p proportional to exp(-d * inverse), d the excess costs of a row.
+
+    `own` is the number of further entries with d = 0: the point itself, or none.
+    """
+    z, s1, s2 = own, 0.0, 0.0
+    for j in range(excess.size):
+        d = excess[j]
+        e = fast_exp(-d * inverse)
+        z += e
+        e *= d
+        s1 += e
+        s2 += e * d
+    mean = s1 / z
+    return z, mean, s2 / z - mean * mean
+
+
+@njit(cache=True, error_model="numpy")
+def _search(excess, own, target):
+    """Inverse bandwidth b with log Z(b) + b E[d] = target, by Newton's method on log b inside a bracket.
+
+    Entropy falls as b grows, from the log of the number of entries to that of the number of
+    nearest ones. A target outside this range is answered by the end of the range nearer to it.
+    """
+    total, smallest, largest = 0.0, np.inf, 0.0
+    for d in excess:
+        total += d
+        largest = max(largest, d)
+        if 0.0 < d < smallest:
+            smallest = d
+    if largest == 0.0:  # all entries are equally near: any bandwidth gives the uniform row, the infinite one, too
+        return 0.0
+    low = np.log(HOTTEST / largest)
+    high = min(np.log(COLDEST + np.log(excess.size + 1.0)) - np.log(smallest), LARGEST_LOG)
+    x = min(max(np.log(excess.size / total), low), high)
+    for _ in range(MAX_ITERATIONS):
+        inverse = np.exp(x)
+        z, mean, variance = _moments(excess, inverse, own)
+        gap = np.log(z) + inverse * mean - target
+        if abs(gap) < ENTROPY_TOLERANCE:
+            break
+        if gap > 0.0:
+            low = x
+        else:
+            high = x
+        step = gap / (inverse * inverse * variance)
+        x = x + step if low < x + step < high else 0.5 * (low + high)
+        if high - low < 1e-15 * max(1.0, abs(x)):
+            break
+    return np.exp(x)
+
+
+# Copies are loops here and below: NumPy's slice assignment takes seconds to compile.
+@njit(cache=True, error_model="numpy")
+def _solve_row(excess, self_loops, inverse, target, rounding, row):
+    """Fill `row` for one row of costs; `excess` holds the costs and is overwritten.
+
+    Costs that differ from the nearest by no more than their `rounding` are as near: on a lattice, the search would
+    else find the bandwidth that tells rounding errors apart.
+    """
+    nearest, own = 0.0, 1.0
+    if not self_loops:
+        nearest, own = np.inf, 0.0
+        for d in excess:
+            nearest = min(nearest, d)
+        for j in range(excess.size):
+            excess[j] = excess[j] - nearest if excess[j] > (1.0 + rounding) * nearest else 0.0
+    if inverse == 0.0:
+        inverse = _search(excess, own, target)
+    z, mean, _ = _moments(excess, inverse, own)
+    row[BANDWIDTH] = 1.0 / inverse
+    row[NEAREST] = nearest
+    row[LOG_NORMALIZER] = np.log(z)
+    row[ENTROPY] = np.log(z) + inverse * mean
+
+
+@njit(nogil=True, cache=True)
+def dense_rows(start, stop, cost, self_loops, inverse, target, rounding, rows):
+    """Bandwidth, nearest cost, log normaliser and entropy of every row of a full cost matrix.
+
+    The inverse bandwidth is the one given or, where that is zero, the one whose entropy is `target`. The
+    normaliser is that of exp(-(C - nearest) / bandwidth): far outliers would lose their digits without the shift.
+    """
+    excess = np.empty(cost.shape[1] - 1)
+    for i in range(start, stop):
+        for j in range(excess.size):
+            excess[j] = cost[i, j + (j >= i)]
+        _solve_row(excess, self_loops, inverse[i], target[i], rounding, rows[i])
+
+
+@njit(nogil=True, cache=True)
+def graph_rows(start, stop, indptr, cost, self_loops, inverse, target, rounding, rows):
+    """The same for the rows of a neighbour graph."""
+    for i in range(start, stop):
+        excess = cost[indptr[i] : indptr[i + 1]].astype(np.float64)
+        _solve_row(excess, self_loops, inverse[i], target[i], rounding, rows[i])

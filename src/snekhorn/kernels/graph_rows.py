@@ -1,0 +1,89 @@
+"""Graphs in compressed rows: their union, orders of their points, and the entropies they carry.
+
+The rows of a union are those of two graphs, each sorted by index and without repetition.
+"""
+
+import numpy as np
+from numba import njit
+
+from .arithmetic import FAST
+
+
+@njit(nogil=True, cache=True)
+def longest_row(start, stop, indptr):
+    """Length of the longest of these rows."""
+    longest = 0
+    for i in range(start, stop):
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    return longest
+
+
+@njit(nogil=True, cache=True)
+def count_union(start, stop, indptr, indices, other_indptr, other_indices, counts):
+    """Length of every row of the union."""
+    for i in range(start, stop):
+        a, b = indptr[i], other_indptr[i]
+        count = indptr[i + 1] - a + other_indptr[i + 1] - b
+        while a < indptr[i + 1] and b < other_indptr[i + 1]:
+            first, second = indices[a], other_indices[b]
+            count -= first == second
+            a += first <= second
+            b += second <= first
+        counts[i] = count
+
+
+@njit(nogil=True, cache=True)
+def fill_union(start, stop, indptr, indices, values, other_indptr, other_indices, other_values, ends, union, costs):
+    """Indices and costs of the union, the smaller cost where both graphs have one."""
+    for i in range(start, stop):
+        a, b = indptr[i], other_indptr[i]
+        for k in range(ends[i], ends[i + 1]):
+            own = a < indptr[i + 1] and (b == other_indptr[i + 1] or indices[a] <= other_indices[b])
+            both = own and b < other_indptr[i + 1] and indices[a] == other_indices[b]
+            union[k] = indices[a] if own else other_indices[b]
+            costs[k] = min(values[a], other_values[b]) if both else (values[a] if own else other_values[b])
+            a += own
+            b += both or not own
+
+
+@njit(nogil=True, cache=True)
+def breadth_first(indptr, indices, order):
+    """Every point after the one that it is first seen from, in the order in which those come."""
+    seen = np.zeros(order.size, dtype=np.bool_)
+    head = tail = 0
+    for start in range(order.size):
+        if not seen[start]:  # the first of a component
+            seen[start] = True
+            order[tail] = start
+            tail += 1
+        while head < tail:
+            i = order[head]
+            head += 1
+            for k in range(indptr[i], indptr[i + 1]):
+                j = indices[k]
+                if not seen[j]:
+                    seen[j] = True
+                    order[tail] = j
+                    tail += 1
+
+
+@njit(nogil=True, cache=True)
+def permute_rows(start, stop, order, places, indptr, indices, values, new_indptr, new_indices, new_values):
+    """Rows in another order, their columns renamed to their new places."""
+    for i in range(start, stop):
+        shift = indptr[order[i]] - new_indptr[i]
+        for k in range(new_indptr[i], new_indptr[i + 1]):
+            new_indices[k] = places[indices[k + shift]]
+            new_values[k] = values[k + shift]
+
+
+@njit(nogil=True, fastmath=FAST, cache=True, error_model="numpy")
+def metropolis_rows(start, stop, indptr, indices, degrees, entropies):
+    """Entropies of the rows of M_ij = 1 / max(degree_i, degree_j), what is left of a mass of one being its M_ii."""
+    for i in range(start, stop):
+        kept, entropy = 1.0, 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            degree = np.float64(max(degrees[i], degrees[indices[k]]))
+            kept -= 1.0 / degree
+            entropy += np.log(degree) / degree
+        entropies[i] = entropy - (kept * np.log(kept) if kept > 1e-12 else 0.0)

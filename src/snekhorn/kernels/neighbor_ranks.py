@@ -1,0 +1,118 @@
+"""Neighbours, ranks and classes of sampled points, from the distances of each of them to all points.
+
+Every kernel takes rows of distances, one a sampled point, and overwrites the entry of the point itself. Of points
+at one distance, the one of lower index is nearer.
+"""
+
+import numpy as np
+from numba import njit
+
+from .arithmetic import FAST
+
+# Columns of the arrays that the kernels fill.
+INTRUSION, EXTRUSION, SHARED, MEAN_X, MEAN_Z, SPREAD_X, SPREAD_Z, SPREAD_XZ, N_COMPARED = range(9)
+VOTE, SILHOUETTE, N_CLASSED = range(3)
+
+
+@njit(cache=True, error_model="numpy")
+def _nearest(d, k):
+    """Indices of the k smallest entries, by value, then by index."""
+    step = int(np.sqrt(d.size / k))
+    reach = np.partition(d[::step], k - 1)[k - 1]  # of a part of them: never below the k-th smallest of all
+    found = np.flatnonzero(d <= reach)
+    return found[np.argsort(d[found], kind="mergesort")[:k]]
+
+
+@njit(cache=True)
+def _rank(d, j):
+    """1 + number of entries that come before d_j, by value, then by index."""
+    rank = 1
+    for i in range(j):
+        rank += d[i] <= d[j]
+    for i in range(j + 1, d.size):
+        rank += d[i] < d[j]
+    return rank
+
+
+@njit(cache=True)
+def _excess_ranks(d, chosen):
+    """sum_j max(0, rank_j - k) over k chosen entries."""
+    total = 0
+    for j in chosen:
+        total += max(0, _rank(d, j) - chosen.size)
+    return total
+
+
+@njit(fastmath=FAST, cache=True, error_model="numpy")
+def _moments(x, z, own, row):
+    """Means of x and z and sums of the products of what exceeds them, leaving one entry out."""
+    x[own] = z[own] = 0.0
+    sum_x = sum_z = 0.0
+    for j in range(x.size):
+        sum_x += x[j]
+        sum_z += z[j]
+    mean_x, mean_z = sum_x / (x.size - 1), sum_z / (x.size - 1)
+    x[own], z[own] = mean_x, mean_z
+    xx = zz = xz = 0.0
+    for j in range(x.size):
+        a, b = x[j] - mean_x, z[j] - mean_z
+        xx += a * a
+        zz += b * b
+        xz += a * b
+    row[MEAN_X], row[MEAN_Z] = mean_x, mean_z
+    row[SPREAD_X], row[SPREAD_Z], row[SPREAD_XZ] = xx, zz, xz
+
+
+@njit(nogil=True, cache=True)
+def compare_rows(start, stop, dx, dz, sample, k_ranks, k_shared, rows):
+    """Excess ranks, number of shared neighbours, and moments of the distances, for every sampled point.
+
+    INTRUSION ranks in X the k_ranks neighbours in Z, EXTRUSION the reverse; SHARED is out of k_shared.
+    """
+    k = max(k_ranks, k_shared)
+    for s in range(start, stop):
+        _moments(dx[s], dz[s], sample[s], rows[s])
+        dx[s, sample[s]] = dz[s, sample[s]] = np.inf
+        near_x, near_z = _nearest(dx[s], k), _nearest(dz[s], k)
+        rows[s, INTRUSION] = _excess_ranks(dx[s], near_z[:k_ranks])
+        rows[s, EXTRUSION] = _excess_ranks(dz[s], near_x[:k_ranks])
+        rows[s, SHARED] = np.intersect1d(near_x[:k_shared], near_z[:k_shared]).size
+
+
+@njit(cache=True)
+def _vote(labels, n_classes):
+    """The most frequent label; of several, the one that comes first."""
+    counts = np.zeros(n_classes, dtype=np.int64)
+    for label in labels:
+        counts[label] += 1
+    winner = labels[0]
+    for label in labels:
+        if counts[label] > counts[winner]:
+            winner = label
+    return winner
+
+
+@njit(cache=True, error_model="numpy")
+def _silhouette(totals, sizes, own):
+    """(b - a) / max(a, b): a the mean distance to the own class, b to the nearest other; 0 for a class of one."""
+    if sizes[own] == 1:
+        return 0.0
+    a, b = totals[own] / (sizes[own] - 1), np.inf
+    for c in range(sizes.size):
+        if c != own:
+            b = min(b, totals[c] / sizes[c])
+    return (b - a) / max(a, b) if max(a, b) > 0.0 else 0.0
+
+
+@njit(nogil=True, cache=True)
+def class_rows(start, stop, dz, sample, labels, sizes, k, rows):
+    """Whether the k nearest points vote for the class of a sampled point, and its silhouette coefficient."""
+    for s in range(start, stop):
+        own = labels[sample[s]]
+        dz[s, sample[s]] = 0.0
+        totals = np.zeros(sizes.size)
+        for j in range(labels.size):
+            totals[labels[j]] += dz[s, j]
+        rows[s, SILHOUETTE] = _silhouette(totals, sizes, own)
+        dz[s, sample[s]] = np.inf
+        rows[s, VOTE] = _vote(labels[_nearest(dz[s], k)], sizes.size) == own

@@ -1,0 +1,53 @@
+"""Squared Euclidean distances by direct differences: exact for duplicates, indifferent to an offset of X."""
+
+import numpy as np
+from numba import njit
+
+from .arithmetic import FAST
+
+
+@njit(fastmath=FAST, cache=True)
+def _squared_distance(x, y):
+    """sum_k (x_k - y_k)^2"""
+    total = 0.0
+    for k in range(x.size):
+        difference = np.float64(x[k]) - np.float64(y[k])
+        total += difference * difference
+    return total
+
+
+@njit(nogil=True, cache=True)
+def dense_squared_distances(start, stop, x, out):
+    """Fill rows and columns of `out` for the pairs j < i of the strided rows i; each entry is written once.
+
+    Row i costs i distances, so rows are dealt in pairs (i, n - 1 - i) of equal total work.
+    """
+    n = x.shape[0]
+    for pair in range(start, stop):
+        for i in (pair, n - 1 - pair):
+            out[i, i] = 0.0
+            for j in range(i):
+                d = _squared_distance(x[i], x[j])
+                out[i, j] = d
+                out[j, i] = d
+            if 2 * pair + 1 == n:
+                break
+
+
+@njit(nogil=True, cache=True)
+def sampled_squared_distances(start, stop, x, sample, out):
+    """Distances of every sampled point to all points; each point is read once for a range of samples."""
+    for j in range(x.shape[0]):
+        for s in range(start, stop):
+            out[s, j] = _squared_distance(x[sample[s]], x[j])
+
+
+@njit(nogil=True, cache=True)
+def squared_distances_to(x, queries, rows, others, out):
+    """Fill row r of `out` with the distances of the query rows[r] to the points others[r] of x.
+
+    Sorting is left to NumPy: compiling a sort takes longer than everything else of a first use.
+    """
+    for r in range(rows.size):
+        for k in range(others.shape[1]):
+            out[r, k] = _squared_distance(queries[rows[r]], x[others[r, k]])

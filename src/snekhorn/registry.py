@@ -1,0 +1,59 @@
+"""Every affinity and every method, by the name it has on the command line and in saved models.
+
+The command line, saved models, the reference pages and the common tests read these tables: a new affinity is one file
+in `affinities` and one line here. Importing this module loads nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A class of the package, and the parameters that this name stands for.
+
+    Parameters
+    ----------
+    module : str
+        Module of the class, relative to the package.
+    class_name : str
+        Public name of the class.
+    parameters : mapping
+        Parameters that the name sets.
+    """
+
+    module: str
+    class_name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def load(self) -> Any:
+        """Import the class."""
+        return getattr(import_module(f".{self.module}", __package__), self.class_name)
+
+
+AFFINITIES: dict[str, Entry] = {
+    "symmetric-entropic": Entry("affinities.symmetric_entropic", "SymmetricEntropicAffinity"),
+    "multiscale": Entry("affinities.multiscale", "MultiscaleSymmetricEntropicAffinity"),
+    "entropic": Entry("affinities.entropic", "EntropicAffinity"),
+    "symmetrized-entropic": Entry("affinities.entropic", "EntropicAffinity", {"symmetrize": True}),
+    "doubly-stochastic": Entry("affinities.doubly_stochastic", "DoublyStochasticAffinity"),
+    "gaussian": Entry("affinities.gaussian", "GaussianAffinity"),
+    "self-tuning": Entry("affinities.self_tuning", "SelfTuningAffinity"),
+}
+
+METHODS: dict[str, Entry] = {
+    "tsnekhorn": Entry("estimators.methods", "TSNEkhorn"),
+    "snekhorn": Entry("estimators.methods", "SNEkhorn"),
+    "tsne": Entry("estimators.methods", "TSNE"),
+    "symmetric-sne": Entry("estimators.methods", "SymmetricSNE"),
+    "sne": Entry("estimators.methods", "SNE"),
+}
+
+
+def classes(entries: Iterable[Entry]) -> dict[str, Entry]:
+    """Return each class once, by its public name."""
+    return {entry.class_name: entry for entry in reversed(list(entries))}

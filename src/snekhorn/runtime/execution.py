@@ -1,0 +1,110 @@
+"""Where loops over points run, and how their results are reduced.
+
+The algorithms ask four things of the machine, and nothing else: run a compiled loop over ranges of rows, run one that
+needs all rows in order, sum over points, and take the smallest or largest value. `Threads` does these on the cores of
+one machine. Every implementation must return the same bits, however many threads or workers it has.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+MIN_WORK_FOR_THREADS = 100_000  # with less work, starting the threads costs more than they save
+RANGES_PER_THREAD = 4  # rows differ in length; with fewer ranges, threads wait for the longest one
+
+Result = TypeVar("Result")
+
+_pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
+
+
+class Execution(Protocol):
+    """What an algorithm may ask of the machine."""
+
+    @property
+    def n_threads(self) -> int:
+        """Number of threads for libraries that manage their own (faiss, FFT, scikit-learn)."""
+
+    def run(self, loop: Callable[..., None], n_rows: int, work: int, *args: Any) -> None:
+        """Call ``loop(start, stop, *args)`` on ranges that cover ``n_rows``; `work` estimates the pairs visited."""
+
+    def run_in_order(self, loop: Callable[..., Result], *args: Any) -> Result:
+        """Call ``loop(*args)``, which visits the rows one after the other."""
+
+    def sum(self, values: NDArray[Any], axis: int | None = None) -> Any:
+        """Sum in an order that does not depend on the number of threads."""
+
+    def min(self, values: NDArray[Any], axis: int | None = None) -> Any:
+        """Return the smallest value."""
+
+    def max(self, values: NDArray[Any], axis: int | None = None) -> Any:
+        """Return the largest value; NaN if there is one."""
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Execution on the cores of one machine.
+
+    Parameters
+    ----------
+    n_threads : int
+        Number of threads.
+    """
+
+    n_threads: int = 1
+
+    @classmethod
+    def from_jobs(cls, n_jobs: int | None) -> Threads:
+        """Translate `n_jobs`: None and -1 use every available core, -2 all but one."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        if n_jobs is None:
+            return cls(cores)
+        return cls(int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs)))
+
+    def run(self, loop: Callable[..., None], n_rows: int, work: int, *args: Any) -> None:
+        """Run a loop that releases the GIL and writes to its own rows only.
+
+        Each row is computed by a sequential loop, so neither the ranges nor the number of threads affect the result.
+        """
+        if self.n_threads == 1 or work < MIN_WORK_FOR_THREADS:
+            loop(0, n_rows, *args)
+            return
+        n_ranges = min(n_rows, self.n_threads * RANGES_PER_THREAD)
+        edges = [n_rows * i // n_ranges for i in range(n_ranges + 1)]
+        futures = [self._pool().submit(loop, start, stop, *args) for start, stop in pairwise(edges)]
+        for future in futures:
+            future.result()
+
+    def run_in_order(self, loop: Callable[..., Result], *args: Any) -> Result:
+        return loop(*args)
+
+    def sum(self, values: NDArray[Any], axis: int | None = None) -> Any:
+        return np.sum(values, axis=axis)
+
+    def min(self, values: NDArray[Any], axis: int | None = None) -> Any:
+        return np.min(values, axis=axis)
+
+    def max(self, values: NDArray[Any], axis: int | None = None) -> Any:
+        return np.max(values, axis=axis)
+
+    def _pool(self) -> ThreadPoolExecutor:
+        key = (os.getpid(), self.n_threads)  # threads do not survive a fork
+        if key not in _pools:  # two callers at once: setdefault lets one win, the other's pool has no threads yet
+            _pools.setdefault(key, ThreadPoolExecutor(self.n_threads, thread_name_prefix="snekhorn"))
+        return _pools[key]
+
+
+# Replaced by `Threads` wherever it is still used.
+def count_threads(n_jobs: int | None) -> int:
+    return Threads.from_jobs(n_jobs).n_threads
+
+
+def run_rows(kernel: Callable[..., None], n_rows: int, n_pairs: int, n_threads: int, *args: Any) -> None:
+    Threads(n_threads).run(kernel, n_rows, n_pairs, *args)

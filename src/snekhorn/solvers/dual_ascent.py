@@ -1,0 +1,136 @@
+"""The paper's dual ascent: Adam, SGD and L-BFGS, kept for comparison with Newton's method."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import Bounds, minimize
+
+from .newton_cg import Array, Outcome, Problem
+from .solve_report import Reason
+
+LEARNING_RATE = 0.1
+
+
+@np.errstate(over="ignore", invalid="ignore")  # a learning rate may be too large: the outcome says so
+def ascend(
+    problem: Problem,
+    x: Array,
+    *,
+    solver: str,
+    squared: bool,
+    learning_rate: float | None,
+    tol: float,
+    max_iter: int,
+    progress: Callable[[int, float], None] | None = None,
+) -> Outcome:
+    """Maximise by first-order steps, the boxed unknown squared or not.
+
+    Unknowns are counted in units of the median boxed one, so that a learning rate means the same
+    whatever the scale of the data.
+    """
+    x = problem.project(x)
+    unit = float(np.median(x[1]))
+    parameters = x / unit
+    if squared:
+        parameters[1] = np.sqrt(parameters[1])
+    tracker = _Tracker(problem, unit, tol, progress, squared=squared)
+    if solver == "lbfgs":
+        return _lbfgs(tracker, parameters, max_iter)
+    rate = LEARNING_RATE if learning_rate is None else learning_rate
+    advance = _adam(rate) if solver == "adam" else lambda gradient: rate * gradient
+    for n_iter in range(max_iter):
+        gradient = tracker(parameters)
+        if tracker.finished:
+            return tracker.outcome(n_iter)
+        parameters = parameters + advance(gradient)
+        if not squared:
+            parameters[1] = np.maximum(parameters[1], problem.lower / unit)
+    tracker(parameters)
+    return tracker.outcome(max_iter)
+
+
+class _Tracker:
+    """Evaluates the problem, remembers the last point and notices the end."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        unit: float,
+        tol: float,
+        progress: Callable[[int, float], None] | None,
+        *,
+        squared: bool,
+    ) -> None:
+        self.problem, self.unit, self.tol, self.progress, self.squared = problem, unit, tol, progress, squared
+        self.n_passes = 0
+        self.values: list[float] = []
+
+    def __call__(self, parameters: Array) -> Array:
+        x = np.stack([parameters[0], parameters[1] ** 2]) if self.squared else parameters
+        point = self.problem.evaluate(self.unit * x)
+        self.diverged = not np.isfinite(point.gap)
+        if self.diverged and self.n_passes:
+            return np.zeros_like(parameters)  # the last finite point stays the answer
+        self.point = point
+        if self.progress is not None:
+            self.progress(self.n_passes, self.point.gap)
+        self.n_passes += 1
+        self.values.append(self.point.value)
+        gradient = self.point.gradient.copy()
+        if self.squared:
+            gradient[1] *= 2.0 * parameters[1]
+        return gradient
+
+    @property
+    def finished(self) -> bool:
+        return self.diverged or self.point.gap < self.tol
+
+    def outcome(self, n_iter: int, stopped: Reason = Reason.MAX_ITER) -> Outcome:
+        gap = self.point.gap
+        reason = Reason.DIVERGED if self.diverged else Reason.CONVERGED if gap < self.tol else stopped
+        return Outcome(self.point, reason, n_iter, self.n_passes, self.values)
+
+
+def _adam(rate: float, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8) -> Callable[[Array], Array]:
+    state: dict[str, Any] = {"t": 0, "mean": 0.0, "square": 0.0}
+
+    def advance(gradient: Array) -> Array:
+        state["t"] += 1
+        state["mean"] = beta1 * state["mean"] + (1 - beta1) * gradient
+        state["square"] = beta2 * state["square"] + (1 - beta2) * gradient**2
+        mean = state["mean"] / (1 - beta1 ** state["t"])
+        square = state["square"] / (1 - beta2 ** state["t"])
+        return rate * mean / (np.sqrt(square) + epsilon)
+
+    return advance
+
+
+class _Stop(Exception):
+    pass
+
+
+def _lbfgs(tracker: _Tracker, parameters: Array, max_iter: int) -> Outcome:
+    shape = parameters.shape
+
+    def negative(flat: Array) -> tuple[float, Array]:
+        gradient = tracker(flat.reshape(shape))
+        if tracker.finished:
+            raise _Stop
+        return -tracker.point.value / tracker.unit, -gradient.ravel()
+
+    lower = np.full(shape, -np.inf)
+    if not tracker.squared:
+        lower[1] = tracker.problem.lower / tracker.unit
+    bounds = Bounds(lower.ravel(), np.inf)
+    stopped = Reason.MAX_ITER
+    try:
+        options = {"maxiter": max_iter, "maxfun": 10 * max_iter, "ftol": 0.0, "gtol": 0.0}
+        found = minimize(negative, parameters.ravel(), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        n_iter = int(found.nit)
+        if n_iter < max_iter:
+            stopped = Reason.LINE_SEARCH
+        tracker(found.x.reshape(shape))
+    except _Stop:
+        n_iter = len(tracker.values)
+    return tracker.outcome(n_iter, stopped)

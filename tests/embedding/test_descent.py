@@ -1,0 +1,376 @@
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from snekhorn.embedding import descent as module
+from snekhorn.embedding.descent import Phase, Schedule, descend
+from snekhorn.embedding.embedding_report import Stop
+from snekhorn.embedding.grid_potential import MOST_CELLS, GridSum
+from snekhorn.embedding.normalizations import DoublyStochastic, TotalSum
+from snekhorn.embedding.objective import Objective
+from snekhorn.embedding.potentials import DirectSum, Kernel
+from snekhorn.solvers.descent_steps import Adam, Momentum
+
+from ..helpers import clusters, squared_distances
+
+N = 60
+
+
+def _affinity(n=N):
+    X = clusters(n)
+    P = np.exp(-squared_distances(X) / 2.0) + 1e-4
+    np.fill_diagonal(P, 0.0)
+    return P / P.sum()
+
+
+def _objective(kind=DirectSum, make=TotalSum, n=N):
+    return Objective(_affinity(n), Kernel.STUDENT, make(kind(Kernel.STUDENT)), dtype=np.float64)
+
+
+def _start(n=N):
+    return 0.01 * np.random.default_rng(0).normal(size=(n, 2))
+
+
+def _schedule(early=20, main=60, rate=0.2, tol=1e-12, check_every=10):
+    return Schedule(Phase(early, 4.0, rate / 4.0, 0.5), Phase(main, 1.0, rate, 0.8), tol, check_every)
+
+
+class Recorder:
+    """A callback that keeps what it is told, and asks to stop at an iteration."""
+
+    def __init__(self, stop_at=None, *, answer=True):
+        self.calls, self.stop_at, self.answer = [], stop_at, answer
+
+    def __call__(self, iteration, loss, layout):
+        self.calls.append((iteration, loss, layout))
+        return self.answer if iteration == self.stop_at else None
+
+    @property
+    def iterations(self):
+        return [iteration for iteration, _, _ in self.calls]
+
+
+def _run(objective=None, Z=None, schedule=None, callbacks=(), descent=None):
+    Z = _start() if Z is None else Z
+    return descend(
+        objective or _objective(), Z, descent or Momentum(Z.shape), schedule or _schedule(), callbacks=callbacks
+    )
+
+
+def test_makes_the_steps_of_both_phases():
+    """The loop by hand: early exaggeration, a fresh start of the optimiser, the descent, centred at every look."""
+    objective, optimizer, Z = _objective(), Momentum((N, 2)), _start()
+    for iteration in range(1, 81):
+        exaggeration, *step = (4.0, 0.05, 0.5) if iteration <= 20 else (1.0, 0.2, 0.8)
+        if iteration == 21:
+            optimizer = Momentum((N, 2))
+        optimizer.step(Z, objective.gradient(Z, exaggeration), *step)
+        if iteration % 10 == 0:
+            Z -= Z.mean(axis=0)
+    found, report = _run()
+    np.testing.assert_array_equal(found, Z)
+    assert report.losses[-1] == objective.loss(Z)
+
+
+def test_report():
+    _, report = _run()
+    assert report.n_iter == 80
+    assert report.iterations == list(range(10, 90, 10))
+    assert report.losses[-1] < report.losses[0]
+    assert report.reason == Stop.MAX_ITER.value
+    assert not report.converged
+    assert "80 iterations" in str(report)
+    assert f"{report.losses[-1]:.4f}" in str(report)
+
+
+def test_losses_are_without_exaggeration():
+    Z, report = _run(schedule=_schedule(early=10, main=0))
+    assert report.losses == [_objective().loss(Z)]
+
+
+def test_the_given_layout_is_left_as_it_is():
+    Z = _start()
+    found, _ = _run(Z=Z)
+    np.testing.assert_array_equal(Z, _start())
+    assert not np.shares_memory(found, Z)
+
+
+def test_float32_and_transposed_layouts_are_taken():
+    Z = np.asfortranarray(_start()).astype(np.float32)
+    found, _ = _run(Z=Z)
+    want, _ = _run(Z=Z.astype(float))
+    np.testing.assert_array_equal(found, want)
+
+
+@pytest.mark.parametrize("reorder_from", [10**9, 10])
+def test_callbacks_are_told_iteration_loss_and_layout_in_the_given_order(reorder_from, monkeypatch):
+    monkeypatch.setattr(module, "REORDER_FROM", reorder_from)
+    recorder = Recorder()
+    Z, report = _run(callbacks=[recorder])
+    assert recorder.iterations == report.iterations
+    assert [loss for _, loss, _ in recorder.calls] == report.losses
+    objective = _objective()
+    for _, loss, layout in recorder.calls:
+        assert objective.loss(layout) == pytest.approx(loss, rel=1e-12)
+    np.testing.assert_array_equal(recorder.calls[-1][2], Z)
+    assert not np.shares_memory(recorder.calls[-1][2], Z)
+
+
+@pytest.mark.parametrize("make", [TotalSum, DoublyStochastic])
+def test_points_in_another_order_give_the_same_layout(make, monkeypatch):
+    want, _ = _run(_objective(make=make))
+    objective = _objective(make=make)
+    permuted = []
+    permute = objective.permute
+    monkeypatch.setattr(objective, "permute", lambda order: (permuted.append(order), permute(order)))
+    monkeypatch.setattr(module, "REORDER_FROM", 10)
+    found, report = _run(objective)
+    assert not np.array_equal(permuted[0], np.arange(N))
+    there, further, back = permuted
+    np.testing.assert_array_equal(there[further][back], np.arange(N))
+    np.testing.assert_allclose(found, want, rtol=1e-6, atol=1e-7)
+    assert objective.loss(found) == pytest.approx(report.losses[-1], rel=1e-9)  # the objective is back in order too
+
+
+@pytest.mark.parametrize("reorder_from", [10**9, 10])
+@pytest.mark.parametrize("stop_at", [10, 50])
+def test_a_callback_can_stop(reorder_from, stop_at, monkeypatch):
+    monkeypatch.setattr(module, "REORDER_FROM", reorder_from)
+    first, second = Recorder(stop_at), Recorder()
+    Z, report = _run(callbacks=[first, second])
+    assert report.n_iter == stop_at
+    assert report.reason == Stop.CALLBACK.value
+    assert not report.converged
+    assert first.iterations == second.iterations  # the last look is told to all
+    np.testing.assert_array_equal(first.calls[-1][2], Z)
+
+
+@pytest.mark.parametrize("answer", [None, False, 0])
+def test_other_answers_do_not_stop(answer):
+    _, report = _run(callbacks=[Recorder(10, answer=answer)])
+    assert report.n_iter == 80
+
+
+@pytest.mark.parametrize("reorder_from", [10**9, 10])
+@pytest.mark.parametrize("stop_at", [10, 50])
+def test_an_interrupt_keeps_the_layout(reorder_from, stop_at, monkeypatch):
+    monkeypatch.setattr(module, "REORDER_FROM", reorder_from)
+    recorder = Recorder()
+
+    def interrupt(iteration, loss, layout):
+        if iteration == stop_at:
+            raise KeyboardInterrupt
+
+    Z, report = _run(callbacks=[recorder, interrupt])
+    assert report.n_iter == stop_at
+    assert report.reason == Stop.INTERRUPTED.value
+    np.testing.assert_array_equal(recorder.calls[-1][2], Z)
+
+
+@pytest.fixture
+def interruptible():
+    """Interrupts arrive, also where the tests run in the background of a shell, which ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("make", [TotalSum, DoublyStochastic])
+@pytest.mark.parametrize("which", [1, 2, 3])
+def test_an_interrupt_while_points_are_reordered_keeps_the_layout(make, which, monkeypatch):
+    """The first time, at the start, the second, on the way to the main phase, or the third, on the way back."""
+    monkeypatch.setattr(module, "REORDER_FROM", 10)
+    descent, calls = Momentum((N, 2)), []
+
+    def permute(order):  # after the objective, before the layout
+        calls.append(order)
+        if len(calls) == which:
+            signal.raise_signal(signal.SIGINT)
+        Momentum.permute(descent, order)
+
+    monkeypatch.setattr(descent, "permute", permute)
+    objective, recorder = _objective(make=make), Recorder()
+    Z, report = _run(objective, descent=descent, callbacks=[recorder])
+    assert report.reason == Stop.INTERRUPTED.value
+    assert not report.converged
+    assert len(calls) == (2 if which == 1 else 3)
+    np.testing.assert_array_equal(Z, recorder.calls[-1][2] if which > 1 else _start())
+    assert objective.loss(Z) == pytest.approx(
+        report.losses[-1] if which > 1 else _objective(make=make).loss(Z), rel=1e-9
+    )
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_points_are_reordered_on_other_threads_too(monkeypatch):
+    monkeypatch.setattr(module, "REORDER_FROM", 10)
+    want, _ = _run()
+    with ThreadPoolExecutor(1) as pool:
+        found, _ = pool.submit(_run).result()
+    np.testing.assert_array_equal(found, want)
+
+
+def test_an_error_of_a_callback_reaches_the_caller():
+    def fail(iteration, loss, layout):
+        raise LookupError(f"at {iteration}")
+
+    with pytest.raises(LookupError, match="at 10"):
+        _run(callbacks=[fail])
+
+
+def test_stops_where_the_loss_no_longer_falls():
+    _, report = _run(schedule=_schedule(main=5000, tol=1e-5))
+    assert report.converged
+    assert report.reason == Stop.CONVERGED.value
+    assert 40 <= report.n_iter < 5000
+    main = [loss for iteration, loss in zip(report.iterations, report.losses, strict=True) if iteration > 20]
+    still = np.abs(np.diff(main)) < 1e-5 * 10 * np.array(main[1:])
+    assert still[-2:].all()
+    assert not (still[:-2] & still[1:-1]).any()  # and not a look too late
+
+
+def test_does_not_stop_in_the_early_phase_nor_on_its_losses():
+    _, report = _run(schedule=_schedule(early=50, tol=1e9))
+    assert report.n_iter == 80  # the third look of the main phase: two differences
+
+
+class Script:
+    """An objective with given losses, and a descent that notes its steps."""
+
+    def __init__(self, losses):
+        self.losses, self.steps, self.fresh_starts = iter(losses), [], 0
+
+    def gradient(self, Z, exaggeration):
+        return np.zeros_like(Z)
+
+    def pull_of_hubs(self):
+        return None
+
+    def loss(self, Z):
+        return next(self.losses)
+
+    def step(self, Z, gradient, rate, momentum):
+        self.steps.append((rate, momentum))
+
+    def forget(self):
+        self.fresh_starts += 1
+
+    def permute(self, order):
+        pass
+
+
+def test_steps_are_halved_and_start_anew_where_the_loss_rises():
+    script = Script([3.0, 9.0, 5.0, 6.0, 4.0, 7.0])
+    _, report = _run(script, descent=script, schedule=_schedule(early=2, main=4, rate=0.4, check_every=1))
+    assert script.steps == [(0.1, 0.5), (0.1, 0.5), (0.4, 0.8), (0.4, 0.8), (0.2, 0.8), (0.2, 0.8)]
+    assert script.fresh_starts == 1 + 2  # after the early phase, and at both rises
+    assert report.reason == Stop.MAX_ITER.value
+
+
+@pytest.mark.parametrize("change", [-9e-4, 9e-4])
+def test_a_loss_that_hardly_changes_has_converged(change):
+    script = Script([2.0, 1.0, 1.0 + change, 1.0 + 2 * change])
+    _, report = _run(script, descent=script, schedule=_schedule(early=0, main=60, tol=1e-4))
+    assert report.converged
+    assert report.n_iter == 40
+
+
+def test_a_loss_that_swings_past_its_last_value_has_not():
+    script = Script([2.0, 1.0, 1.0, 0.9, 0.9, 0.8])
+    _, report = _run(script, descent=script, schedule=_schedule(early=0, main=60, tol=1e-4))
+    assert not report.converged
+
+
+def test_momentum_rises():
+    script = Script([3.0] * 10)
+    schedule = _schedule(early=1, main=5, rate=0.4, check_every=1, tol=0.0)
+    schedule = replace(schedule, main=replace(schedule.main, rise=3))
+    _run(script, descent=script, schedule=schedule)
+    np.testing.assert_allclose([momentum for _, momentum in script.steps], [0.5, 0.5, 0.6, 0.7, 0.8, 0.8])
+
+
+def test_with_less_patience():
+    script = Script([2.0, 1.0, 1.0])
+    schedule = replace(_schedule(early=0, main=60, tol=1e-4), patience=1)
+    _, report = _run(script, descent=script, schedule=schedule)
+    assert report.n_iter == 30
+
+
+def test_no_early_phase():
+    _, report = _run(schedule=_schedule(early=0, main=30))
+    assert report.n_iter == 30
+
+
+@pytest.mark.parametrize("kind", [DirectSum, GridSum])
+@pytest.mark.parametrize("rate", [1e200, 1e308])
+@pytest.mark.parametrize("make", [TotalSum, DoublyStochastic])
+@pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")  # on the way there
+def test_a_rate_too_large_is_an_error_that_names_it(kind, make, rate, monkeypatch):
+    monkeypatch.setitem(MOST_CELLS, 2, 100)  # for speed
+    with pytest.raises(FloatingPointError, match="learning_rate"):
+        _run(_objective(kind, make), schedule=_schedule(rate=rate))
+
+
+def test_a_layout_of_nan_is_an_error():
+    Z = _start()
+    Z[3, 0] = np.nan
+    with pytest.raises(FloatingPointError, match="learning_rate"):
+        _run(Z=Z)
+
+
+def test_adam_descends_too():
+    _, report = _run(descent=Adam((N, 2)), schedule=_schedule(early=0, main=200, rate=0.05))
+    assert report.losses[-1] < 0.8 * report.losses[0]
+
+
+def test_progress_is_shown_on_request(capfd):
+    arguments = (_objective(), _start(), Momentum((N, 2)), _schedule())
+    descend(*arguments)
+    assert capfd.readouterr() == ("", "")
+    descend(*arguments, verbose=True)
+    assert "80/80" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_locality_is_an_order_in_which_neighbours_are_near(d, rng):
+    Z = rng.uniform(size=(5000, d))
+    order = module._locality(Z)
+    np.testing.assert_array_equal(np.sort(order), np.arange(5000))
+    step = np.linalg.norm(np.diff(Z[order], axis=0), axis=1).mean()
+    assert step < 0.35 * np.linalg.norm(np.diff(Z, axis=0), axis=1).mean()
+
+
+def test_locality_of_points_at_one_place():
+    np.testing.assert_array_equal(module._locality(np.zeros((7, 2))), np.arange(7))
+
+
+def _by_hand(n_iter, rate):
+    """Adam without a safeguard, centred at every step."""
+    objective, optimizer, Z = _objective(), Adam((N, 2)), _start()
+    losses = []
+    for _ in range(n_iter):
+        optimizer.step(Z, objective.gradient(Z), rate, 0.0)
+        Z -= Z.mean(axis=0)
+        losses.append(objective.loss(Z))
+    return Z, losses
+
+
+def test_a_careless_schedule_lets_the_loss_rise():
+    Z, losses = _by_hand(40, 3.0)
+    assert np.max(np.diff(losses)) > 1e-3  # the case is one in which it does
+    schedule = Schedule(Phase(0, 1.0, 3.0), Phase(40, 1.0, 3.0), 1e-12, check_every=1, careful=False)
+    found, report = _run(schedule=schedule, descent=Adam((N, 2)))
+    np.testing.assert_array_equal(found, Z)
+    assert report.losses == losses
+
+
+def test_a_careful_one_goes_back_from_a_rise():
+    schedule = Schedule(Phase(0, 1.0, 3.0), Phase(40, 1.0, 3.0), 1e-12, check_every=1)
+    found, report = _run(schedule=schedule, descent=Adam((N, 2)))
+    assert _objective().loss(found) < _by_hand(40, 3.0)[1][-1]
+    best = np.minimum.accumulate(report.losses)
+    assert np.all(np.diff(report.losses)[1:][np.diff(report.losses)[:-1] > 1e-9] < 0.0)  # after a rise, lower again
+    assert best[-1] < best[0]

@@ -1,0 +1,208 @@
+"""Estimators written to a file and read again are the same; any other file is refused with a reason."""
+
+import json
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import snekhorn
+from snekhorn import SNE, TSNE, SNEkhorn, TSNEkhorn
+from snekhorn.affinities import DoublyStochasticAffinity, GaussianAffinity, SymmetricEntropicAffinity
+from snekhorn.estimators.saved_models import FORMAT, HEADER
+
+from ..helpers import dense, squared_distances, without_some_entries
+from .cases import each_estimator, each_method, quick, stops_early
+
+pytestmark = stops_early
+
+
+def _again(estimator, folder):
+    estimator.save(folder / "fitted.snekhorn")
+    return snekhorn.load(folder / "fitted.snekhorn")
+
+
+def _same(found, want):
+    assert type(found) is type(want)
+    np.testing.assert_array_equal(found.embedding_, want.embedding_)
+    assert found.embedding_.dtype == want.embedding_.dtype
+    np.testing.assert_array_equal(dense(found.affinity_), dense(want.affinity_))
+    assert sparse.issparse(found.affinity_) == sparse.issparse(want.affinity_)
+    assert found.report_ == want.report_
+    assert found.kl_divergence_ == want.kl_divergence_
+    assert found.n_features_in_ == want.n_features_in_
+    assert set(vars(found)) == set(vars(want))
+    assert repr(found) == repr(want)
+
+
+@each_estimator
+@each_method
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_every_estimator(X, kind, method, dtype, tmp_path):
+    estimator = quick(kind, method=method, random_state=3).fit(X.astype(dtype))
+    again = _again(estimator, tmp_path)
+    _same(again, estimator)
+    new = (X[:7] + 0.1).astype(dtype)
+    np.testing.assert_array_equal(again.transform(new), estimator.transform(new))
+    np.testing.assert_array_equal(again.transform(X.astype(dtype)), estimator.embedding_)
+    assert again.transform(new).dtype == dtype
+    assert str(again.affinity_report_) == str(estimator.affinity_report_)
+    np.testing.assert_array_equal(again.fit_transform(X.astype(dtype)), estimator.embedding_)
+
+
+@each_estimator
+@pytest.mark.parametrize("n_neighbors", [None, 25])
+def test_precomputed_affinity(X, kind, n_neighbors, tmp_path):
+    P = SymmetricEntropicAffinity(8.0, n_neighbors=n_neighbors).fit_transform(X)
+    estimator = quick(kind, affinity="precomputed").fit(P)
+    again = _again(estimator, tmp_path)
+    _same(again, estimator)
+    with pytest.raises(ValueError, match="tells nothing of new points"):
+        again.transform(P)
+
+
+@pytest.mark.parametrize(
+    ("kind", "affinity"),
+    [
+        (TSNE, SymmetricEntropicAffinity(8.0, n_neighbors=25)),
+        (SNEkhorn, DoublyStochasticAffinity(perplexity=8.0)),
+        (SNE, GaussianAffinity(0.5, metric="euclidean")),
+    ],
+    ids=["SEA", "doubly stochastic", "Gaussian"],
+)
+def test_affinity_objects(X, kind, affinity, tmp_path):
+    estimator = quick(kind, affinity=affinity).fit(X)
+    again = _again(estimator, tmp_path)
+    _same(again, estimator)
+    assert type(again.affinity) is type(affinity)
+    assert again.affinity.get_params() == affinity.get_params()
+    np.testing.assert_array_equal(again.transform(X + 0.1), estimator.transform(X + 0.1))
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.ndarray.tolist, lambda Z: Z.astype(np.float32)])
+def test_init_arrays(X, form, tmp_path):
+    estimator = quick(TSNEkhorn, init=form(X[:, :2])).fit(X)
+    again = _again(estimator, tmp_path)
+    np.testing.assert_array_equal(again.init, estimator.init)
+    np.testing.assert_array_equal(again.fit_transform(X), estimator.embedding_)
+
+
+def test_names_of_features_and_output(X, tmp_path):
+    frame = pd.DataFrame(X, columns=["a", "ß", "a longer name"])
+    estimator = quick(TSNEkhorn).set_output(transform="pandas").fit(frame)
+    again = _again(estimator, tmp_path)
+    assert list(again.feature_names_in_) == list(frame.columns)
+    assert again.feature_names_in_.dtype == object
+    pd.testing.assert_frame_equal(again.transform(frame + 0.1), estimator.transform(frame + 0.1))
+    with pytest.raises(ValueError, match="feature names should match"):
+        again.transform(frame[["ß", "a", "a longer name"]])
+
+
+def test_sparse_points_and_costs(X, tmp_path):
+    thin = sparse.csr_matrix(without_some_entries(X))
+    estimator = quick(TSNEkhorn).fit(thin)
+    np.testing.assert_array_equal(_again(estimator, tmp_path).transform(1.1 * thin), estimator.transform(1.1 * thin))
+    C = squared_distances(X)
+    estimator = quick(TSNEkhorn, metric="precomputed").fit(C)
+    np.testing.assert_array_equal(_again(estimator, tmp_path).transform(C + 0.1), estimator.transform(C + 0.1))
+
+
+def test_callbacks_and_generators_are_left_out(X, tmp_path):
+    estimator = quick(TSNEkhorn, callbacks=lambda *_: None, random_state=np.random.RandomState(0)).fit(X)
+    again = _again(estimator, tmp_path)
+    assert again.callbacks is None
+    assert again.random_state is None
+    assert estimator.callbacks is not None
+    np.testing.assert_array_equal(again.embedding_, estimator.embedding_)
+
+
+def test_what_cannot_be_saved_is_named(X, tmp_path):
+    estimator = quick(TSNEkhorn, init=pd.DataFrame(X[:, :2])).fit(X)
+    with pytest.raises(TypeError, match="cannot save init="):
+        estimator.save(tmp_path / "fitted")
+    assert not (tmp_path / "fitted").exists()
+
+
+@each_estimator
+def test_holds_no_pickle(X, kind, tmp_path):
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    quick(kind, n_neighbors=25, affinity=None).fit(frame).save(tmp_path / "fitted.npz")
+    with np.load(tmp_path / "fitted.npz", allow_pickle=False) as archive:
+        assert all(archive[name].dtype != object for name in archive.files)
+        header = json.loads(str(archive[HEADER]))
+    assert header["format"] == FORMAT
+    assert header["class"] == kind.__name__
+
+
+@pytest.fixture
+def written(X, tmp_path):
+    path = tmp_path / "fitted"
+    quick(TSNEkhorn).fit(X).save(path)
+    return path
+
+
+def _archive(path, **arrays):
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def _header(**changes):
+    header = {"format": FORMAT, "class": "TSNE", "state": {}, **changes}
+    return {HEADER: np.array(json.dumps(header))}
+
+
+FOREIGN = {
+    "empty": lambda path: path.write_bytes(b""),
+    "text": lambda path: path.write_text("not an estimator"),
+    "looks like an archive": lambda path: path.write_bytes(b"PK\x03\x04" + 100 * b"x"),
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "an array": lambda path: np.save(path.open("wb"), np.zeros(3)),
+    "foreign arrays": lambda path: _archive(path, X=np.zeros(3)),
+    "other zip": lambda path: zipfile.ZipFile(path, "w").close(),
+    "no JSON": lambda path: _archive(path, **{HEADER: np.array("{")}),
+    "a list": lambda path: _archive(path, **{HEADER: np.array("[]")}),
+    "no format": lambda path: _archive(path, **{HEADER: np.array("{}")}),
+    "format of text": lambda path: _archive(path, **_header(format="new")),
+    "unknown class": lambda path: _archive(path, **_header(**{"class": "UMAP"})),
+    "a function for a class": lambda path: _archive(path, **_header(**{"class": "clone"})),
+    "array missing": lambda path: _archive(
+        path, **_header(state={"init": {"kind": "array", "key": "init", "object": False}})
+    ),
+    "unknown part": lambda path: _archive(path, **_header(state={"affinity": {"kind": "row_entropies"}})),
+    "pickled header": lambda path: _archive(path, **{HEADER: np.array([{}], dtype=object)}),
+}
+
+
+@pytest.mark.parametrize("foreign", FOREIGN)
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_other_files_are_refused(written, foreign):
+    FOREIGN[foreign](written)
+    with pytest.raises(ValueError, match=f"{written} is not a file that snekhorn wrote, or is damaged"):
+        snekhorn.load(written)
+
+
+def test_a_file_that_is_no_archive_is_called_that(written):
+    written.write_text("x,y\n1,2\n")
+    with pytest.raises(ValueError, match=r"it is no \.npz archive"):
+        snekhorn.load(written)
+
+
+def test_a_newer_format_is_refused(tmp_path):
+    path = tmp_path / "new"
+    _archive(path, **_header(format=FORMAT + 1))
+    with pytest.raises(ValueError, match=f"has format {FORMAT + 1}, this version reads up to {FORMAT}; upgrade"):
+        snekhorn.load(path)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        snekhorn.load(tmp_path / "nowhere")
+
+
+def test_path_as_text_and_any_ending(X, tmp_path):
+    estimator = quick(TSNEkhorn).fit(X)
+    estimator.save(str(tmp_path / "a.b"))
+    assert [file.name for file in tmp_path.iterdir()] == ["a.b"]
+    _same(snekhorn.load(str(tmp_path / "a.b")), estimator)

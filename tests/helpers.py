@@ -22,7 +22,7 @@ from snekhorn.affinities import (
     SelfTuningAffinity,
     SymmetricEntropicAffinity,
 )
-from snekhorn.geometry.costs import DenseCost, GraphCost
+from snekhorn.geometry.costs import DenseCost, NeighborGraph
 
 AFFINITIES = (
     GaussianAffinity,
@@ -92,7 +92,7 @@ def graph_cost(C, edges):
     """The costs of C on a boolean matrix of edges, self-loops left out."""
     edges = sparse.csr_matrix(edges & ~np.eye(len(C), dtype=bool))
     row = np.repeat(np.arange(len(C)), np.diff(edges.indptr))
-    return GraphCost(edges.indptr, edges.indices, C[row, edges.indices])
+    return NeighborGraph(edges.indptr, edges.indices, C[row, edges.indices])
 
 
 def cost_and_mask(form, n=12, seed=0, dtype=float):

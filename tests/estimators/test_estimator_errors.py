@@ -39,7 +39,7 @@ def no_work(monkeypatch):
         pytest.fail("work was started")
 
     monkeypatch.setattr("snekhorn.estimators.neighbor_embedding.descend", work)
-    monkeypatch.setattr("snekhorn.geometry.building.find_neighbors", work)
+    monkeypatch.setattr("snekhorn.geometry.costs.find_neighbors", work)
     for kind in AFFINITIES:
         monkeypatch.setattr(kind, "_compute", work)
 

@@ -9,11 +9,11 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.manifold import trustworthiness
 from sklearn.metrics import silhouette_score
+from snekhorn.estimators.parts import make_schedule
 
 from snekhorn import TSNE, SNEkhorn, TSNEkhorn
 from snekhorn.affinities import EntropicAffinity
 from snekhorn.embedding.normalizations import DoublyStochastic
-from snekhorn.estimators.parts import make_schedule
 
 from ..helpers import clusters, squared_distances
 from .cases import DOUBLY_STOCHASTIC, divergence, each_estimator, each_method, latent_affinity, quick, stops_early
@@ -269,7 +269,7 @@ def test_adam_stops_as_in_the_paper():
 @pytest.mark.parametrize("kind", [TSNEkhorn, SNEkhorn])
 def test_says_where_a_layout_has_no_extent(kind):
     with (
-        pytest.warns(UserWarning, match="perplexity=30 is too much"),
+        pytest.warns(UserWarning, match="perplexity=30 exceeds"),
         pytest.warns(UserWarning, match="shrunk to one place"),
     ):
         estimator = kind().fit(np.eye(3))

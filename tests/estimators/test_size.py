@@ -35,7 +35,7 @@ def no_memory(monkeypatch):
 
     for kind in AFFINITIES:
         monkeypatch.setattr(kind, "_compute", work)
-    monkeypatch.setattr("snekhorn.geometry.building.find_neighbors", work)
+    monkeypatch.setattr("snekhorn.geometry.costs.find_neighbors", work)
     monkeypatch.setattr("snekhorn.runtime.memory.available_bytes", lambda: 1)
 
 

@@ -62,7 +62,7 @@ def test_points_that_starve_among_hubs_are_fed(neighbours_only):
 def test_neighbours_are_searched_once(neighbours_only, monkeypatch):
     searched = []
     monkeypatch.setattr(
-        "snekhorn.geometry.building.find_neighbors", lambda *args: (searched.append(args), find_neighbors(*args))[1]
+        "snekhorn.geometry.costs.find_neighbors", lambda *args: (searched.append(args), find_neighbors(*args))[1]
     )
     points = np.random.default_rng(0).normal(size=(300, 4))
     assert len(list(sweep(TSNE(max_iter=3, tol=1.0), points, (5, 10)))) == 2

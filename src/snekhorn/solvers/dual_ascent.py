@@ -1,33 +1,37 @@
-"""The paper's dual ascent: Adam, SGD and L-BFGS, kept for comparison with Newton's method."""
+"""The paper's dual ascent by Adam, SGD and L-BFGS, for comparison with Newton's method."""
+
+from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
+from ..runtime.progress import Progress
 from .newton_cg import Array, Outcome, Problem
 from .solve_report import Reason
 
+AscentSolver: TypeAlias = Literal["adam", "sgd", "lbfgs"]
 LEARNING_RATE = 0.1
 
 
-@np.errstate(over="ignore", invalid="ignore")  # a learning rate may be too large: the outcome says so
+@np.errstate(over="ignore", invalid="ignore")  # a learning rate may be too large: the outcome shows it
 def ascend(
     problem: Problem,
     x: Array,
     *,
-    solver: str,
+    solver: AscentSolver,
     squared: bool,
     learning_rate: float | None,
     tol: float,
     max_iter: int,
-    progress: Callable[[int, float], None] | None = None,
+    progress: Progress | None = None,
 ) -> Outcome:
-    """Maximise by first-order steps, the boxed unknown squared or not.
+    """Maximise by first-order steps on the boxed unknown or on its square root.
 
-    Unknowns are counted in units of the median boxed one, so that a learning rate means the same
-    whatever the scale of the data.
+    Unknowns are counted in units of the median boxed one, so that a learning rate means the same whatever the scale of
+    the data.
     """
     x = problem.project(x)
     unit = float(np.median(x[1]))
@@ -51,14 +55,14 @@ def ascend(
 
 
 class _Tracker:
-    """Evaluates the problem, remembers the last point and notices the end."""
+    """Evaluate the problem, remember the last finite point, and notice when to stop."""
 
     def __init__(
         self,
         problem: Problem,
         unit: float,
         tol: float,
-        progress: Callable[[int, float], None] | None,
+        progress: Progress | None,
         *,
         squared: bool,
     ) -> None:
@@ -107,7 +111,7 @@ def _adam(rate: float, beta1: float = 0.9, beta2: float = 0.999, epsilon: float 
 
 
 class _Stop(Exception):
-    pass
+    """Raised to leave SciPy's loop."""
 
 
 def _lbfgs(tracker: _Tracker, parameters: Array, max_iter: int) -> Outcome:

@@ -11,24 +11,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..affinities.affinity import Affinity
-from ..embedding.descent import Callback, descend
-from ..embedding.embedding_report import OVERFLOW, EmbeddingReport, Stop
-from ..embedding.grid_potential import TIGHT
-from ..embedding.latent import Latent, choose_method, potential
-from ..embedding.normalizations import DoublyStochastic
+from ..embedding.descent import Callback, EmbeddingReport, Stop, minimize
+from ..embedding.latent import Latent, choose_method
 from ..embedding.objective import Objective
 from ..geometry.inputs import check_affinity_matrix, check_finite, check_layout
 from ..geometry.neighbor_index import Reference
 from ..runtime.user_warnings import warn
 from .checks import check_lists, check_parameters
-from .parts import default_affinity, make_descent, make_objective, make_schedule, make_start
+from .parts import default_affinity, make_objective, make_optimizer, make_schedule, make_start
 from .places import place_points, placing_perplexity
 from .size import count_points, require_memory, warn_of_long_sums
 
 SEE_HERE = "Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`."
-SINKHORN_STEPS = 100  # each halves the error of the row sums
 COLLAPSED = 1e-3  # width of a layout; the kernels are 1 wide, and the same for all pairs below it
-FINE_MARGINAL = 1e-4  # row sums finer than this need the tight grid
 
 
 class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -199,10 +194,10 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if Z is None:
             Z = make_start(self, X, P)
         objective = make_objective(self, P, method)
-        Z, report = descend(
+        Z, report = minimize(
             objective,
             Z,
-            make_descent(self, Z.shape),
+            make_optimizer(self, Z.shape),
             make_schedule(self),
             callbacks=self._callbacks(),
             verbose=self.verbose,
@@ -301,14 +296,12 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Balance Q, and note how it all went."""
         report.method = method
         try:
-            report.marginal_gap = self._balance(objective, Z, method)
+            report.marginal_gap = self._balance(objective, Z)
         except KeyboardInterrupt:  # the layout is there: only the last digits of f are missing
-            report.reason, report.converged = Stop.INTERRUPTED.value, False
+            report.stop(Stop.INTERRUPTED)
         self.kl_divergence_ = objective.divergence(Z)
-        if not np.isfinite(self.kl_divergence_) or not np.isfinite(Z).all():
-            raise FloatingPointError(OVERFLOW)
-        if isinstance(objective.normalization, DoublyStochastic):
-            self.potential_ = objective.normalization.f
+        if self._latent.doubly_stochastic:
+            self.potential_ = objective.potential
         self.n_iter_, self.report_ = report.n_iter, report
         if report.reason in (Stop.MAX_ITER.value, Stop.INTERRUPTED.value):
             warn(f"{type(self).__name__}: {report}.", ConvergenceWarning)
@@ -324,15 +317,10 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 "apart; a lower perplexity, more points, or self_loops may help."
             )
 
-    def _balance(self, objective: Objective, Z: NDArray[Any], method: str) -> float | None:
+    def _balance(self, objective: Objective, Z: NDArray[Any]) -> float | None:
         """Give the rows of Q their sum of 1, where it is doubly stochastic; return the largest distance from it."""
-        normalization = objective.normalization
-        if not isinstance(normalization, DoublyStochastic):
-            return None
-        if self.marginal_tol < FINE_MARGINAL:
-            normalization.sums = potential(method, self._latent.kernel, objective.n_threads, TIGHT)
-        gap = normalization.balance(Z, self.marginal_tol, SINKHORN_STEPS)
-        if gap > self.marginal_tol:
+        gap = objective.balance(Z, self.marginal_tol)
+        if gap is not None and gap > self.marginal_tol:
             warn(
                 f"{type(self).__name__}: a row of Q sums to 1 only within {gap:.1e}; "
                 "keep latent_self_loops=True, or raise marginal_tol.",

@@ -10,12 +10,11 @@ from scipy import sparse
 
 from ..affinities.affinity import Affinity
 from ..affinities.entropic import entropic_rows
-from ..embedding.latent import potential
-from ..embedding.placing import place
-from ..embedding.potentials import Field
+from ..embedding.charge_sums import Field
+from ..embedding.placing import frozen_field, place
 from ..geometry.building import NEIGHBORS_PER_PERPLEXITY
 from ..runtime.checks import check_jobs
-from ..runtime.execution import count_threads
+from ..runtime.execution import Threads, count_threads
 
 if TYPE_CHECKING:
     from .neighbor_embedding import NeighborEmbedding
@@ -46,9 +45,8 @@ def place_points(model: NeighborEmbedding, X: Any) -> NDArray[Any]:
 
 def _frozen_field(model: NeighborEmbedding, n_threads: int) -> Field:
     """The potential of the layout, as it was fitted."""
-    Z = np.asarray(model.embedding_, dtype=float)
-    log_charges: Any = model.potential_ if model._latent.doubly_stochastic else np.zeros(len(Z))
-    return potential(model.report_.method, model._latent.kernel, n_threads).freeze(Z, np.exp(log_charges))
+    log_charges = model.potential_ if model._latent.doubly_stochastic else None
+    return frozen_field(model.embedding_, log_charges, model._latent, model.report_.method, Threads(n_threads))
 
 
 def _place_batch(model: NeighborEmbedding, X: Any, field: Field, n_threads: int) -> NDArray[Any]:
@@ -57,7 +55,7 @@ def _place_batch(model: NeighborEmbedding, X: Any, field: Field, n_threads: int)
     k = min(n, int(np.ceil(NEIGHBORS_PER_PERPLEXITY * perplexity)))
     indices, costs = model._reference.query(X, k, n_threads)
     p = entropic_rows(costs, perplexity, n_threads)
-    places = place(field, np.asarray(model.embedding_, dtype=float), indices, p, n_threads)
+    places = place(field, np.asarray(model.embedding_, dtype=float), indices, p, Threads(n_threads))
     places = places.astype(model.embedding_.dtype)
     known = costs[:, 0] == 0.0
     places[known] = model.embedding_[indices[known, 0]]

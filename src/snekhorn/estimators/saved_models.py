@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import affinities, estimators
 from ..affinities.affinity import Affinity
-from ..embedding.embedding_report import EmbeddingReport
+from ..embedding.descent import EmbeddingReport
 from ..geometry.neighbor_index import Reference
 from ..solvers.solve_report import SolveReport
 

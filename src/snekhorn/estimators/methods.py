@@ -1,7 +1,7 @@
 """The five methods: each is an affinity of the data, and a latent kernel with its normalisation."""
 
+from ..embedding.charge_sums import Kernel
 from ..embedding.latent import Latent
-from ..embedding.potentials import Kernel
 from .neighbor_embedding import NeighborEmbedding
 
 

@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..affinities.affinity import Affinity
 from ..affinities.entropic import EntropicAffinity, entropic_weights
 from ..affinities.symmetric_entropic import SymmetricEntropicAffinity
-from ..embedding.descent import make_optimizer, make_schedule, minimize
-from ..embedding.embedding_report import OVERFLOW, EmbeddingReport, Stop
+from ..embedding.descent import EmbeddingReport, Stop, minimize
 from ..embedding.initial_layout import pca_layout, random_layout, spectral_layout
 from ..embedding.latent import Latent, choose_method
 from ..embedding.objective import Objective, make_objective
 from ..embedding.placing import frozen_field, place
-from ..errors import InputError, LayoutOverflowError, reported_as_input_errors
+from ..embedding.schedule import make_optimizer, make_schedule
+from ..errors import InputError, reported_as_input_errors
 from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY
 from ..geometry.inputs import check_affinity_matrix, check_finite, check_layout
 from ..geometry.neighbor_index import NeighborIndex
@@ -289,8 +289,8 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
             "verbose": self.verbose,
         }
         if self.latent.doubly_stochastic:
-            tol = {} if all_pairs else {"tol": GRAPH_TOL}
-            return SymmetricEntropicAffinity(self.perplexity, **shared, **tol)
+            affinity = SymmetricEntropicAffinity(self.perplexity, **shared)
+            return affinity if all_pairs else affinity.set_params(tol=GRAPH_TOL)
         return EntropicAffinity(self.perplexity, symmetrize=self.latent.normalized == "total", **shared)
 
     @property
@@ -335,10 +335,8 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         try:
             report.marginal_gap = objective.balance(Z, self.marginal_tol)
         except KeyboardInterrupt:  # the layout is complete: only the last digits of f are missing
-            report.reason, report.converged = Stop.INTERRUPTED.value, False
+            report.stop(Stop.INTERRUPTED)
         self.kl_divergence_ = objective.divergence(Z)
-        if not np.isfinite(self.kl_divergence_) or not np.isfinite(Z).all():
-            raise LayoutOverflowError(OVERFLOW)
         if (potential := objective.potential) is not None:
             self.potential_ = potential
         self.n_iter_, self.report_ = report.n_iter, report
@@ -348,7 +346,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
                 "latent_self_loops=True, or raise marginal_tol.",
                 ConvergenceWarning,
             )
-        if report.reason in (Stop.MAX_ITER.value, Stop.INTERRUPTED.value):
+        if report.interrupted or report.reason == Stop.MAX_ITER.value:
             warn(f"{name}: {report}.", ConvergenceWarning)
         if not isinstance(self.init, str) and self.kl_divergence_ > objective.divergence_of_one_place:
             warn(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import TSNE, TSNEkhorn
-from ..embedding.embedding_report import Stop
+from ..embedding.descent import Stop
 from ..estimators.sweep import sweep
 from ..metrics import silhouette, trustworthiness
 from .experiment import NotAvailable

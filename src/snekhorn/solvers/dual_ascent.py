@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from ..runtime.progress import Progress
+from .descent_steps import Adam
 from .newton_cg import Array, Outcome, Problem
 from .solve_report import Reason
 
@@ -42,12 +42,12 @@ def ascend(
     if solver == "lbfgs":
         return _lbfgs(tracker, parameters, max_iter)
     rate = LEARNING_RATE if learning_rate is None else learning_rate
-    advance = _adam(rate) if solver == "adam" else lambda gradient: rate * gradient
+    adam = Adam(parameters.shape)
     for n_iter in range(max_iter):
         gradient = tracker(parameters)
         if tracker.finished:
             return tracker.outcome(n_iter)
-        parameters = parameters + advance(gradient)
+        parameters = parameters + (adam.update(gradient, rate) if solver == "adam" else rate * gradient)
         if not squared:
             parameters[1] = np.maximum(parameters[1], problem.lower / unit)
     tracker(parameters)
@@ -81,7 +81,7 @@ class _Tracker:
             self.progress(self.n_passes, self.point.gap)
         self.n_passes += 1
         self.values.append(self.point.value)
-        gradient = self.point.gradient.copy()
+        gradient: Array = self.point.gradient.copy()
         if self.squared:
             gradient[1] *= 2.0 * parameters[1]
         return gradient
@@ -94,20 +94,6 @@ class _Tracker:
         gap = self.point.gap
         reason = Reason.DIVERGED if self.diverged else Reason.CONVERGED if gap < self.tol else stopped
         return Outcome(self.point, reason, n_iter, self.n_passes, self.values)
-
-
-def _adam(rate: float, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8) -> Callable[[Array], Array]:
-    state: dict[str, Any] = {"t": 0, "mean": 0.0, "square": 0.0}
-
-    def advance(gradient: Array) -> Array:
-        state["t"] += 1
-        state["mean"] = beta1 * state["mean"] + (1 - beta1) * gradient
-        state["square"] = beta2 * state["square"] + (1 - beta2) * gradient**2
-        mean = state["mean"] / (1 - beta1 ** state["t"])
-        square = state["square"] / (1 - beta2 ** state["t"])
-        return rate * mean / (np.sqrt(square) + epsilon)
-
-    return advance
 
 
 class _Stop(Exception):

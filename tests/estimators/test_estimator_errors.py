@@ -38,7 +38,7 @@ def no_work(monkeypatch):
     def work(*args):
         pytest.fail("work was started")
 
-    monkeypatch.setattr("snekhorn.estimators.neighbor_embedding.descend", work)
+    monkeypatch.setattr("snekhorn.estimators.neighbor_embedding.minimize", work)
     monkeypatch.setattr("snekhorn.geometry.building.find_neighbors", work)
     for kind in AFFINITIES:
         monkeypatch.setattr(kind, "_compute", work)

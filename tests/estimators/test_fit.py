@@ -196,17 +196,17 @@ def test_an_interrupt_keeps_the_layout(X, kind, method, reorder_from, monkeypatc
 @each_method
 @pytest.mark.parametrize("marginal_tol", [1e-2, 1e-6])
 def test_an_interrupt_while_q_is_balanced_keeps_the_layout(X, kind, method, marginal_tol, monkeypatch):
-    potential = DoublyStochastic._potential
+    field = DoublyStochastic._field
     calls = []
 
     def interrupt(self, *args):
         calls.append(args)
         if len(calls) == 2:  # the second of the steps
             raise KeyboardInterrupt
-        return potential(self, *args)
+        return field(self, *args)
 
     def balance(self, Z, tol, max_steps):
-        monkeypatch.setattr(DoublyStochastic, "_potential", interrupt)
+        monkeypatch.setattr(DoublyStochastic, "_field", interrupt)
         return original(self, Z, 1e-12, max_steps)
 
     def finish(self, *args):

@@ -8,10 +8,9 @@ from scipy import sparse
 
 from snekhorn import SNE, TSNE, TSNEkhorn
 from snekhorn.affinities import EntropicAffinity, MultiscaleSymmetricEntropicAffinity, SymmetricEntropicAffinity
-from snekhorn.embedding.matching import matched
-from snekhorn.embedding.objective import Objective
-from snekhorn.embedding.potentials import DirectSum
+from snekhorn.embedding.objective import make_objective
 from snekhorn.estimators import size
+from snekhorn.runtime.execution import Threads
 from snekhorn.runtime.memory import GIB
 
 from ..helpers import AFFINITIES, clusters, squared_distances
@@ -83,12 +82,13 @@ def test_the_objective_takes_no_more_than_was_said(kind, form, affinity):
     latent = estimator._latent
     estimated = size._bytes_beside_P(estimator) * P.shape[0] ** 2 + size.BYTES_PER_POINT * P.shape[0]
     tracemalloc.start()
-    Objective(
-        matched(P, latent),
-        latent.kernel,
-        latent.normalization(DirectSum(latent.kernel), self_loops=True),
-        dtype=np.float64,
+    make_objective(
+        P,
+        latent,
+        method="exact",
+        self_loops=True,
         symmetric=size.knows_symmetry(estimator),
+        execution=Threads(),
     )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -167,8 +167,13 @@ def test_after_an_affinity_object(X, affinity):
 )
 def test_new_points_have_the_perplexity_of_the_affinity(points, affinity, perplexity, monkeypatch):
     asked = []
-    rows = places.entropic_rows
-    monkeypatch.setattr(places, "entropic_rows", lambda costs, *args: (asked.append(args[0]), rows(costs, *args))[1])
+    weights = neighbor_embedding.entropic_weights
+
+    def noted(costs, perplexity, execution):
+        asked.append(perplexity)
+        return weights(costs, perplexity, execution)
+
+    monkeypatch.setattr(neighbor_embedding, "entropic_weights", noted)
     estimator = quick(SNE, affinity=affinity).fit(points)
     estimator.transform(points[:3] + 0.1)
     assert asked == [estimator.perplexity_] == [perplexity]

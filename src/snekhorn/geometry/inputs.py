@@ -149,9 +149,7 @@ def check_affinity_matrix(P: Any, *, symmetric: bool) -> Any:
     if P.shape[0] != P.shape[1]:
         raise InputError(f"affinity='precomputed' needs a square matrix, X has shape {P.shape}; pass P itself.")
     if (lowest := float(P.min())) < 0.0:
-        raise InputError(
-            f"the precomputed affinity X has negative entries (smallest {lowest:.3g}); they must be non-negative."
-        )
+        raise InputError(f"the precomputed affinity X has negative entries (smallest {lowest:.3g}); they must be >= 0.")
     check_no_empty_row(P)
     if symmetric and (worst := _asymmetry(P)) > 1e-5 * float(P.max()):
         raise InputError(

@@ -30,7 +30,7 @@ def class_entries(kind: str, entries: Mapping[str, Entry]) -> str:
     table = ["| name on the command line | class |", "|---|---|"]
     for name, entry in entries.items():
         parameters = ", ".join(f"{key}={value!r}" for key, value in entry.parameters.items())
-        table.append(f"| `{name}` | `{entry.class_name}({parameters})` |")
+        table.append(f"| `{name}` | `{entry.class_name}{f'({parameters})' if parameters else ''}` |")
     paths = dict.fromkeys(f"snekhorn.{entry.module}.{entry.class_name}" for entry in entries.values())  # each once
     blocks = [f"::: {path}\n    options: {OPTIONS[kind]}" for path in paths]
     return "\n\n".join(["\n".join(table), *blocks])

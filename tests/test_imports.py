@@ -110,3 +110,11 @@ def test_public_names():
     assert snekhorn.affinities.SymmetricEntropicAffinity.__module__.startswith("snekhorn.affinities")
     with pytest.raises(AttributeError, match="no_such_name"):
         snekhorn.no_such_name  # noqa: B018
+
+
+def test_no_two_files_have_one_name():
+    repository = ROOT.parents[1]
+    folders = ("src", "tests", "benchmarks", "reproduction", "harness", "docs")
+    names = [file.name for folder in folders for file in (repository / folder).rglob("*.py")]
+    alike = {name for name in names if names.count(name) > 1} - {"__init__.py", "__main__.py", "conftest.py"}
+    assert not alike

@@ -184,7 +184,8 @@ class NeighborGraph:
         places = np.empty(self.n_points, dtype=np.intp)
         places[points] = np.arange(points.size)
         indptr = np.concatenate([[0], ends, np.full(points.size - rows.size, ends[-1])])
-        return NeighborGraph(indptr, places[near], self.costs[edges], self.execution)._both_ways(), points
+        part = NeighborGraph(indptr, places[near], self.costs[edges], self.execution, recall=self.recall or 1.0)
+        return part.symmetrized(), points
 
     def _run(self, loop: Callable[..., None], *args: Any) -> None:
         self.execution.run(loop, self.n_points, self.n_pairs, *args)

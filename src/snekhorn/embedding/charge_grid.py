@@ -218,7 +218,7 @@ def _corners(Z: Array, execution: Execution) -> tuple[Array, Array]:
     """Return the lower and upper corner of the layout, which must be finite: the compiled loops do not check bounds."""
     low = np.array([execution.min(column) for column in Z.T], dtype=float)  # an axis at a time, for NumPy's speed
     high = np.array([execution.max(column) for column in Z.T], dtype=float)
-    if not ((low > -LARGEST).all() and (high < LARGEST).all()):  # NaN is neither
+    if not ((low > -LARGEST).all() and (high < LARGEST).all()):  # NaN fails this test, too
         raise LayoutOverflowError(OVERFLOW)
     return low, high
 

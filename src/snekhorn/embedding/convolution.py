@@ -23,7 +23,7 @@ from ..kernels.grid_sums import RATIO, WIDTH, prolong_rows, restrict_rows
 from ..runtime.execution import Execution
 from .charge_sums import Array, Kernel
 
-DECAY = 32  # padding in nodes; with less, the window's slowly decaying inverse reaches the kernel's periodic kink
+DECAY = 32  # nodes of padding over which the window's inverse decays; with fewer, it reaches the kernel's periodic kink
 RADIUS = 8  # radius of the near part in coarse cells; with less, coarse cells no longer resolve the far part
 MATCHED = 8  # derivatives in which the two parts of the Student kernel agree; with fewer, the far part is less smooth
 GAUSSIAN_RADIUS = 6.5  # beyond it exp(-r^2) is below 1e-18, and there is no far part

@@ -21,7 +21,7 @@ from .schedule import Phase, Schedule
 
 SMALL_LOSS = 1e-2  # smaller losses count as this much; one that tends to 0 would decrease relatively for ever
 REORDER_FROM = 20_000  # points; with more, sorting them so that neighbours share cache lines saves time
-POINTS_PER_CELL = 16  # of the grid that sorts them; with fewer, cells are visited back and forth more often
+POINTS_PER_CELL = 16  # on average, in the grid that sorts them; with more, points of one cell are farther apart
 
 Callback = Callable[[int, float, Array], Any]
 

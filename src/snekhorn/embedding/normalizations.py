@@ -12,7 +12,7 @@ import numpy as np
 from .charge_sums import Array, ChargeSums
 
 WARM_UP = 12  # most Sinkhorn steps on a first layout; with self-loops, each halves the error of the row sums
-WARM_GAP = 0.1  # error of the row sums that ends the warm-up; the descent itself reduces it further
+WARM_GAP = 0.1  # error of the row sums that ends the warm-up; later steps reduce it, so a smaller one costs time
 
 
 class Normalization(Protocol):

@@ -33,10 +33,10 @@ from .latent import Latent, SumMethod, make_charge_sums
 from .normalizations import DoublyStochastic, Normalization
 
 WIDEST = 1e9  # largest coordinate of a layout that has not diverged
-NEGLIGIBLE = 1e-6  # entries below this fraction of a row's mass / n may be left out; more would show in the loss
+NEGLIGIBLE = 1e-6  # fraction of a row's mass that may be left out; a larger one would show in the loss
 MANY = 0.05  # fraction of negligible entries from which leaving them out is worth a copy of P
 ENTRIES_AT_ONCE = 2**22  # entries of P per block; larger blocks take more memory beside P
-HUB = 2.0  # mass, relative to the usual one, above which the usual step may be too long for a point
+HUB = 2.0  # mass, relative to the usual one, above which steps are shortened; the usual step may overshoot there
 SINKHORN_STEPS = 100  # most steps that balance Q at the end; each halves the error of the row sums
 FINE_MARGINAL = 1e-4  # tolerance of the row sums of Q below which the default grid is not accurate enough
 
@@ -108,7 +108,7 @@ class Objective:
 
     def gradient(self, Z: Array, exaggeration: float = 1.0) -> Array:
         """Return n times the gradient (n, d) of the loss, with the attraction multiplied by `exaggeration`."""
-        if not self.execution.max(np.abs(Z)) < WIDEST:  # NaN is not, either
+        if not self.execution.max(np.abs(Z)) < WIDEST:  # NaN fails this test, too
             raise LayoutOverflowError(OVERFLOW)
         attraction = np.empty(Z.shape, dtype=self._data.dtype)
         self._run_over_pairs(attract, Z, attraction)

@@ -10,7 +10,7 @@ from ..solvers.descent_steps import Adam, Momentum, Optimizer
 from .latent import Latent
 
 EARLY_ITER = 250  # a third of max_iter if that is less; with fewer, points may not find their groups
-EARLY_RATE = 0.25  # learning rate under early exaggeration, before division by it; a larger one may overshoot
+EARLY_RATE = 0.25  # learning rate of the early phase times its exaggeration; a larger one may overshoot
 EARLY_MOMENTUM = 0.8  # a larger one may fling groups apart while the layout expands
 CHECK_EVERY = 50  # iterations between checks of the loss, each of which takes as long as an iteration
 PATIENCE = 2  # checks; with 1, a loss that oscillates may pass for one that has settled

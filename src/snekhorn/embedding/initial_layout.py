@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..geometry.preprocessing import fit_reduction
+from ..geometry.preprocessing import principal_components
 from .potentials import Array
 
 SPREAD = 1e-2  # standard deviation of the start along its widest axis: small against the kernels' width of 1
@@ -16,7 +16,7 @@ SPECTRAL_EXTRA = 4  # directions beyond those wanted, for a faster approach
 
 def pca_layout(X: Any, n_components: int, seed: int = 0) -> Array:
     """Principal components of X, the sign of each such that its largest loading is positive."""
-    found = fit_reduction(X, n_components, seed).apply(X)
+    found = principal_components(X, n_components, seed)
     Z = np.zeros((X.shape[0], n_components))
     Z[:, : found.shape[1]] = np.where(found.std(axis=0) > _rounding(X), found, 0.0)
     return _scaled(Z, seed)

@@ -1,4 +1,4 @@
-"""Errors: those of the user exit with 2, our own with 1; --debug shows the trace of both."""
+"""Errors: those of the user exit with 2, our own with 1; --debug shows the traceback of both."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_a_bug_is_called_a_bug(folder, snekhorn, fails, files, error):
     assert result.stderr.count("\n") == 1
     assert result.stderr.startswith(f"error: this is a bug in snekhorn ({type(error).__name__}: ")
     assert "of our own" in result.stderr
-    assert "please report it with the trace that --debug shows" in result.stderr
+    assert "please report it with the traceback that --debug shows" in result.stderr
     assert files() == {"digits.csv"}
 
 
@@ -62,13 +62,13 @@ def test_memory_errors_without_a_message(folder, snekhorn, fails):
 
 
 @pytest.mark.parametrize(("error", "code"), [(ValueError("of our own"), 1), (InputError("of the user"), 2)])
-def test_debug_shows_the_trace(folder, snekhorn, fails, error, code):
+def test_debug_shows_the_traceback(folder, snekhorn, fails, error, code):
     fails(FIT, error)
     lines = snekhorn(*ARGUMENTS, "--out", "t.npy", "--debug", code=code).stderr.splitlines()
     assert lines[0] == "Traceback (most recent call last):"
     assert any("embed_command.py" in line for line in lines)
     assert lines[-1].startswith("error: ")
-    assert ("the trace above" in lines[-1]) == (code == 1)
+    assert ("the traceback above" in lines[-1]) == (code == 1)
 
 
 def test_a_bug_in_the_scores_does_not_cost_the_layout(folder, snekhorn, fails):

@@ -28,7 +28,9 @@ def embed(  # noqa: PLR0913
     input: options.Input,
     *,
     perplexity: options.Perplexities = None,
-    method: Annotated[options.Method, typer.Option("--method", "-m", help="Method.")] = "tsnekhorn",
+    method: Annotated[
+        options.Method, typer.Option("--method", "-m", help="Method of dimension reduction.")
+    ] = "tsnekhorn",
     label: options.Label = None,
     id: options.Id = None,
     columns: options.Columns = None,

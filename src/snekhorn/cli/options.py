@@ -40,7 +40,7 @@ Pca = Annotated[
     typer.Option(
         "--pca",
         min=0,
-        help="Reduce the columns to this many principal components; 0 keeps the columns.  "
+        help="Reduce to this many principal components, if there are more columns; 0 for none.  "
         "(default: 50 if the metric is Euclidean)",
     ),
 ]
@@ -50,7 +50,7 @@ Jobs = Annotated[int | None, typer.Option("--jobs", help="Number of threads.  (d
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors, and JSON if asked for.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the full trace of an error.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")]
 Perplexities = Annotated[
     list[str] | None,
     typer.Option(

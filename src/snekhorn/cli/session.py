@@ -138,8 +138,8 @@ def _exit_code(error: Exception, run: Session) -> int:
 def _sentence(error: Exception, *, debug: bool) -> str:
     text = " ".join(str(error).split())
     if not isinstance(error, USER_ERRORS):
-        trace = "the trace above" if debug else "the trace that --debug shows"
-        return f"this is a bug in snekhorn ({type(error).__name__}: {text}); please report it with {trace}."
+        where = "the traceback above" if debug else "the traceback that --debug shows"
+        return f"this is a bug in snekhorn ({type(error).__name__}: {text}); please report it with {where}."
     if isinstance(error, MemoryError) and not text:
         return "there is not enough memory; use fewer points or columns."
     return with_option_names(text or type(error).__name__)

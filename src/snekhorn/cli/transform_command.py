@@ -18,6 +18,9 @@ from .input_points import ARRAY_SUFFIXES, Source
 from .output_files import Outputs, write_each
 from .session import Session, session
 
+Rep = Annotated[
+    str | None, typer.Option("--rep", help="H5AD only: entry of obsm to use, or X.  (default: that of the model)")
+]
 ModelFile = Annotated[Path, typer.Argument(help="Model that 'snekhorn embed --save-model' wrote.", show_default=False)]
 
 
@@ -28,7 +31,7 @@ def transform(
     out: options.TableFile,
     label: options.Label = None,
     id: options.Id = None,
-    rep: options.Rep = None,
+    rep: Rep = None,
     jobs: options.Jobs = None,
     force: options.Force = False,
     as_json: options.Json = False,

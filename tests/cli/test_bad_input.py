@@ -141,7 +141,7 @@ def test_ctrl_c_keeps_what_is_done(inputs):
     while b"loss=" not in seen:
         seen += os.read(ours, 1000)
     run.send_signal(signal.SIGINT)
-    stdout, _ = run.communicate(timeout=60)
+    stdout, _ = run.communicate()
     os.close(ours)
     assert run.returncode == 130
     assert "interrupted; the results so far are kept" in stdout

@@ -13,20 +13,20 @@ from snekhorn.cli.app import app
 PAGE = Path(__file__).with_name("commands.md")
 HEAD = """# Commands and options
 
-Written by `python docs/commands.py` from the program itself; do not edit it by hand. `snekhorn COMMAND --help` says the
-same. [The command line](command-line.md) has examples.
+This page is generated from the program by `python docs/commands.py`; do not edit it by hand. `snekhorn COMMAND --help`
+prints the same. For examples, see [the command line](command-line.md).
 """
 KINDS = {Path: "FILE", str: "TEXT", int: "N", float: "NUMBER"}
 
 
 def page() -> str:
-    """All commands, in the order of the program's own help."""
+    """Describe all commands, in the order of the program's own help."""
     commands = [info.callback for info in app.registered_commands if info.callback is not None]
     return "\n".join([HEAD, *(line for command in commands for line in section(command))])
 
 
 def section(command: Callable[..., Any]) -> Iterator[str]:
-    """One command: what it does, what it takes."""
+    """Describe one command: what it does, its arguments and its options."""
     hints = get_type_hints(command, include_extras=True)
     parameters = [(parameter, *get_args(hints[name])) for name, parameter in _parameters(command)]
     arguments = [(parameter, info) for parameter, _, info in parameters if isinstance(info, ArgumentInfo)]
@@ -49,28 +49,28 @@ def _parameters(command: Callable[..., Any]) -> list[tuple[str, inspect.Paramete
 
 
 def _names(parameter: inspect.Parameter, hint: Any, info: Any) -> str:
-    declared = (info.default, *(info.param_decls or ()))  # the first stands where a default could
+    """Return the names of an option, the shortest first, and a placeholder for its value."""
+    declared = (info.default, *(info.param_decls or ()))  # Typer keeps the first name as the default
     long = parameter.name.replace("_", "-")
     names = sorted((name for name in declared if isinstance(name, str)), key=len)
     names = names or [f"--{long}/--no-{long}" if hint is bool else f"--{long}"]
-    value = "" if hint is bool else f" {info.metavar or _kind(hint, info)}"
+    value = "" if hint is bool else f" {info.metavar or _placeholder(hint, info)}"
     return f"`{', '.join(names)}{value}`"
 
 
-def _kind(hint: Any, info: Any) -> str:
-    """What a value looks like."""
+def _placeholder(hint: Any, info: Any) -> str:
     inner = [part for part in get_args(hint) if part is not NoneType]
     if inner and get_origin(hint) is not Literal:
-        return _kind(inner[0], info)
+        return _placeholder(inner[0], info)
     return KINDS.get(hint, "NAME") if info.max is None else f"{info.min}..{info.max}"
 
 
 def _default_and_help(parameter: inspect.Parameter, hint: Any, info: Any) -> str:
-    text, _, said = str(info.help).partition("(default: ")
+    text, _, described = str(info.help).partition("(default: ")
     if parameter.default is inspect.Parameter.empty:
         default = "required"
     elif parameter.default is None or isinstance(parameter.default, bool):
-        default = said.rstrip(")") or ("yes" if parameter.default else "")
+        default = described.rstrip(")") or ("yes" if parameter.default else "")
     else:
         default = f"`{parameter.default}`"
     choices = f" One of {', '.join(map('`{}`'.format, get_args(hint)))}." if get_origin(hint) is Literal else ""

@@ -9,7 +9,8 @@ from sklearn.decomposition import PCA
 
 from snekhorn import SNEkhorn, TSNEkhorn
 from snekhorn.affinities import SymmetricEntropicAffinity
-from snekhorn.io import InputError, read_table
+from snekhorn.errors import InputError
+from snekhorn.io import read_table
 
 anndata = pytest.importorskip("anndata")
 from snekhorn.anndata import tsnekhorn  # noqa: E402
@@ -51,6 +52,7 @@ def test_it_goes_through_a_file(adata, tmp_path):
     assert back.uns["tsnekhorn"]["n_iter"] == adata.uns["tsnekhorn"]["n_iter"]
 
 
+@pytest.mark.slow
 def test_scanpy_finds_the_neighbours_and_draws_the_layout(adata):
     scanpy = pytest.importorskip("scanpy")
     scanpy.pp.neighbors(adata, n_neighbors=31, use_rep="X_pca")
@@ -70,9 +72,9 @@ def test_scanpy_finds_the_neighbours_and_draws_the_layout(adata):
 
 
 def test_unknown_names_are_errors(adata):
-    with pytest.raises(ValueError, match=r"use_rep='X_pc' is not in obsm; did you mean 'X_pca'\?"):
+    with pytest.raises(InputError, match=r"use_rep='X_pc' is not in obsm; did you mean 'X_pca'\?"):
         tsnekhorn(adata, use_rep="X_pc")
-    with pytest.raises(ValueError, match="obsp='distances' is not in obsp; there are none"):
+    with pytest.raises(InputError, match="obsp='distances' is not in obsp; there are none"):
         tsnekhorn(adata, obsp="distances")
 
 
@@ -81,7 +83,7 @@ def test_weights_are_no_distances(adata):
     adata.obsp["connectivities"] = adata.obsp["weights"] = sparse.random(n, n, 0.1, format="csr", random_state=0)
     adata.uns["neighbors"] = {"connectivities_key": "weights", "distances_key": "distances"}
     for name in ("connectivities", "weights"):
-        with pytest.raises(ValueError, match=f"obsp='{name}' holds weights"):
+        with pytest.raises(InputError, match=f"obsp='{name}' holds weights"):
             tsnekhorn(adata, obsp=name)
 
 

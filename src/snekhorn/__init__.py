@@ -17,13 +17,14 @@ _SUBMODULES = ("affinities", "datasets", "metrics", "plots")
 _NAMES = {
     **dict.fromkeys(("SNE", "SNEkhorn", "SymmetricSNE", "TSNE", "TSNEkhorn"), "estimators"),
     "load": "estimators.saved_models",
+    "save": "estimators.saved_models",
     "sweep": "estimators.sweep",
 }
 
 if TYPE_CHECKING:
     from . import affinities, datasets, metrics, plots
     from .estimators import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn
-    from .estimators.saved_models import load
+    from .estimators.saved_models import load, save
     from .estimators.sweep import sweep
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "load",
     "metrics",
     "plots",
+    "save",
     "sweep",
 ]
 

@@ -1,4 +1,4 @@
-"""Layouts of AnnData objects, as scanpy's tools make them."""
+"""Lay out AnnData objects in the manner of scanpy's tools."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from .embedding.initial_layout import pca_layout
-from .errors import did_you_mean
+from .errors import InputError, InputTypeError, did_you_mean
 from .estimators import NeighborEmbedding, TSNEkhorn
 from .runtime.checks import check_choice
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from anndata import AnnData
 
 DEFAULT_REP = "X_pca"
-PERPLEXITY, NEIGHBORS_PER_PERPLEXITY = 30.0, 3
+DEFAULT_PERPLEXITY = 30.0
+NEIGHBORS_PER_PERPLEXITY = 3  # with fewer neighbours, rows of P cannot reach their perplexity
 
 
 def tsnekhorn(
@@ -33,31 +34,37 @@ def tsnekhorn(
     random_state: Any = 0,
     copy: bool = False,
 ) -> AnnData | None:
-    """Lay out the cells; the layout goes to `obsm`, how it was made to `uns`.
+    """Lay out the cells of an AnnData object; write the layout to `obsm` and how it was made to `uns`.
 
     Parameters
     ----------
     adata : AnnData
+        Annotated data, one row per cell.
     use_rep : str or None, default=None
-        Entry of `obsm` that the layout is made of, or "X". None takes "X_pca" where it is there, else "X".
+        Entry of `obsm` to lay out, or "X". None uses "X_pca" if it exists, otherwise "X".
     obsp : str or None, default=None
-        Entry of `obsp` with the distances to neighbours, such as the "distances" that `scanpy.pp.neighbors` writes,
-        to use them rather than to search again.
+        Entry of `obsp` with the distances to the nearest neighbours, such as "distances" from `scanpy.pp.neighbors`.
+        They are used as they are, without a new search for neighbours.
     perplexity : float or None, default=None
-        None is 30, or with `obsp` a third of the neighbours there are, if that is less.
+        Effective number of neighbours per cell. None means 30; with `obsp`, at most a third of the neighbours given.
     n_components : int, default=2
+        Dimension of the layout.
     model : estimator or None, default=None
-        Another method, or other parameters: its `perplexity`, `n_components`, `n_jobs` and `random_state` are set by
-        the arguments of this function.
+        Estimator with another method or other parameters. Its `perplexity`, `n_components`, `n_jobs` and
+        `random_state` are replaced by the arguments of this function.
     key_added : str, default="tsnekhorn"
-        The layout is `obsm["X_" + key_added]`, its description `uns[key_added]`.
-    n_jobs, random_state : as for the estimators
+        The layout is written to `obsm["X_" + key_added]`, its description to `uns[key_added]`.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores.
+    random_state : int, RandomState or None, default=0
+        Random seed.
     copy : bool, default=False
-        Return a copy with the layout rather than write to `adata`.
+        Return a copy with the layout; leave `adata` unchanged.
 
     Returns
     -------
-    AnnData if `copy`, else None
+    AnnData or None
+        The copy, if `copy` is set.
 
     Examples
     --------
@@ -71,24 +78,21 @@ def tsnekhorn(
     """
     check_choice(copy, "copy", (True, False))
     if not hasattr(adata, "obsm"):
-        raise TypeError(f"adata must be an AnnData object, got {type(adata).__name__}; TSNEkhorn takes arrays.")
+        raise InputTypeError(f"adata must be an AnnData object, got {type(adata).__name__}; TSNEkhorn takes arrays.")
     adata = adata.copy() if copy else adata
     estimator = clone(TSNEkhorn() if model is None else model)
     estimator.set_params(n_components=n_components, n_jobs=n_jobs, random_state=random_state)
     if obsp is None:
-        estimator.set_params(perplexity=PERPLEXITY if perplexity is None else perplexity)
         use_rep, X = _representation(adata, use_rep)
+        default = DEFAULT_PERPLEXITY
     else:
         X = _squared_distances(adata, obsp)
-        k = np.median(np.diff(X.indptr))
-        estimator.set_params(
-            metric="precomputed",
-            n_neighbors=None,
-            perplexity=max(min(PERPLEXITY, k / NEIGHBORS_PER_PERPLEXITY), 2.0) if perplexity is None else perplexity,
-        )
+        default = _perplexity_of_graph(X)
         use_rep = use_rep or (DEFAULT_REP if DEFAULT_REP in adata.obsm else None)
+        estimator.set_params(metric="precomputed", n_neighbors=None)
         if use_rep is not None and isinstance(estimator.init, str) and estimator.init == "pca":
             estimator.set_params(init=pca_layout(_representation(adata, use_rep)[1], n_components))
+    estimator.set_params(perplexity=default if perplexity is None else perplexity)
     estimator.fit(X)
     adata.obsm[f"X_{key_added}"] = np.asarray(estimator.embedding_)
     adata.uns[key_added] = _description(estimator, use_rep, obsp)
@@ -96,23 +100,23 @@ def tsnekhorn(
 
 
 def _representation(adata: AnnData, use_rep: str | None) -> tuple[str, Any]:
-    """The entry asked for, and its name."""
+    """Return the name of the entry to lay out, and the entry."""
     if use_rep is None:
         use_rep = DEFAULT_REP if DEFAULT_REP in adata.obsm else "X"
     if use_rep == "X":
         return use_rep, adata.X
     if use_rep not in adata.obsm:
-        raise ValueError(f"use_rep={use_rep!r} is not in obsm; {did_you_mean(use_rep, ['X', *adata.obsm])}")
+        raise InputError(f"use_rep={use_rep!r} is not in obsm; {did_you_mean(use_rep, ['X', *adata.obsm])}")
     return use_rep, np.asarray(adata.obsm[use_rep])
 
 
 def _squared_distances(adata: AnnData, obsp: str) -> sparse.csr_matrix:
-    """The graph of distances, squared where they are Euclidean: the cost of the method."""
+    """Return the graph of distances; Euclidean ones are squared, as the methods expect."""
     if obsp not in adata.obsp:
-        raise ValueError(f"obsp={obsp!r} is not in obsp; {did_you_mean(obsp, adata.obsp)}")
+        raise InputError(f"obsp={obsp!r} is not in obsp; {did_you_mean(obsp, adata.obsp)}")
     described = [found for found in adata.uns.values() if isinstance(found, dict)]
     if obsp == "connectivities" or any(found.get("connectivities_key") == obsp for found in described):
-        raise ValueError(f"obsp={obsp!r} holds weights, which are large where cells are near; pass the distances.")
+        raise InputError(f"obsp={obsp!r} holds weights, which are large for near cells; pass the distances.")
     graph = sparse.csr_matrix(adata.obsp[obsp])
     metrics = [found.get("params", {}).get("metric") for found in described if found.get("distances_key") == obsp]
     if metrics and metrics[0] not in ("euclidean", None):
@@ -120,9 +124,15 @@ def _squared_distances(adata: AnnData, obsp: str) -> sparse.csr_matrix:
     return graph.power(2)
 
 
+def _perplexity_of_graph(graph: sparse.csr_matrix) -> float:
+    """Return the default perplexity, or less if cells have too few neighbours for it."""
+    n_neighbors = float(np.median(np.diff(graph.indptr)))
+    return max(min(DEFAULT_PERPLEXITY, n_neighbors / NEIGHBORS_PER_PERPLEXITY), 2.0)
+
+
 def _description(estimator: NeighborEmbedding, use_rep: str | None, obsp: str | None) -> dict[str, Any]:
-    """What was done, in types that a file can hold."""
-    perplexity = getattr(estimator, "perplexity_", None)  # a model of a precomputed P has none
+    """Describe what was done, in types that an H5AD file can hold."""
+    perplexity = getattr(estimator, "perplexity_", None)  # absent if P was precomputed
     named = {"perplexity": perplexity, "use_rep": use_rep, "obsp": obsp}
     params: dict[str, Any] = {"method": type(estimator).__name__}
     params |= {name: value for name, value in named.items() if value is not None}

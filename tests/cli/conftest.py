@@ -1,4 +1,4 @@
-"""A file of points, and a way to run the program on it."""
+"""A file of points, a layout of them, and a way to run the program."""
 
 import csv
 import json
@@ -9,6 +9,8 @@ from sklearn.datasets import load_digits
 from typer.testing import CliRunner
 
 from snekhorn.cli.app import app
+from snekhorn.geometry.preprocessing import principal_components
+from snekhorn.io import read_table
 
 N = 300
 
@@ -53,3 +55,14 @@ def as_json(snekhorn):
 def files(folder):
     """Names of the files there are."""
     return lambda: set(os.listdir(folder))
+
+
+@pytest.fixture
+def layout(folder):
+    """A layout of the digits in layout.csv, its rows in reverse order."""
+    table = read_table("digits.csv", label="digit", id="name")
+    Z = principal_components(table.X, 2)
+    digits = table.metadata.column("digit").to_pylist()
+    rows = [f"{x!r},{y!r},d{i},{digits[i]}" for i, (x, y) in enumerate(Z.tolist())]
+    (folder / "layout.csv").write_text("x,y,name,digit\n" + "\n".join(rows[::-1]) + "\n")
+    return Z

@@ -45,12 +45,15 @@ CASES = {
     "not NPY": (["embed", "fake.npy"], "fake.npy is not a readable NPY file"),
     "unknown kind": (["embed", "what.xyz"], "what.xyz must end in one of .csv"),
     "wrong column": (["embed", "good.csv", "--columns", "alpha,betta"], "no column 'betta'; did you mean 'beta'?"),
-    "open quote": (["embed", "good.csv", "--columns", '"alpha,beta'], "has no second one"),
+    "open quote": (
+        ["embed", "good.csv", "--columns", '"alpha,beta'],
+        "has an opening double quote without a closing one",
+    ),
     "wrong label": (["embed", "good.csv", "--label", "kinds"], "no column 'kinds'; did you mean 'kind'?"),
     "wrong color": (["embed", "good.csv", "--color", "kinds"], "no column is called 'kinds'; did you mean 'kind'?"),
     "one point": (["embed", "alone.csv"], "alone.csv has 1 row; a layout needs at least 2"),
     "wrong metric": (["embed", "good.csv", "--metric", "euclid"], "metric must be one of"),
-    "wrong perplexity": (["embed", "good.csv", "--perplexity", "many"], "--perplexity takes numbers, got 'many'"),
+    "wrong perplexity": (["embed", "good.csv", "--perplexity", "many"], "--perplexity must be a number, got 'many'"),
     "small perplexity": (["embed", "good.csv", "--perplexity", "0.5"], "--perplexity must be a finite number above 1"),
     "no folder": (["embed", "good.csv", "--out", "no/t.csv"], "the folder no does not exist"),
     "unwritable": (["embed", "good.csv", "--out", "/proc/t.csv"], "/proc/t.csv cannot be written"),
@@ -58,22 +61,23 @@ CASES = {
     "the input": (["embed", "good.csv", "--out", "good.csv", "--force"], "good.csv is named twice, or is the input"),
     "twice": (["embed", "good.csv", "--plot", "t.png", "--out", "t.png"], "t.png must end in .parquet"),
     "output kind": (["embed", "good.csv", "--out", "t.xls"], "t.xls must end in .parquet"),
-    "many in NPY": (["embed", "good.csv", "--out", "t.npy", "-p", "2,3"], "t.npy holds one layout"),
-    "many models": (["embed", "good.csv", "--save-model", "t.npz", "-p", "2,3"], "--save-model keeps one layout"),
+    "many in NPY": (["embed", "good.csv", "--out", "t.npy", "-p", "2,3"], "t.npy can hold only one layout"),
+    "many models": (["embed", "good.csv", "--save-model", "t.npz", "-p", "2,3"], "--save-model saves one layout"),
     "page in 3-D": (["embed", "good.csv", "--html", "t.html", "-d", "3"], "the page shows 2 dimensions"),
-    "no model": (["transform", "good.csv", "good.csv", "--out", "t.csv"], "good.csv is not a file that snekhorn wrote"),
+    "no model": (["transform", "good.csv", "good.csv", "--out", "t.csv"], "good.csv was not written by snekhorn"),
     "no layout": (["plot", "good.csv", "--out", "t.png"], "does not begin with columns x and y"),
     "no page": (["view", "good.csv", "--no-open"], "does not begin with columns x and y"),
     "other rows": (
         ["evaluate", "good.csv", "alone.csv", "--coordinates", "a,b"],
-        "good.csv has 4 rows and alone.csv 1",
+        "good.csv has 4 rows, but alone.csv has 1",
     ),
-    "page of a 3-D layout": (["view", "space.csv", "--no-open"], "space.csv has 3 coordinate(s), a page shows 2"),
+    "page of a 3-D layout": (["view", "space.csv", "--no-open"], "space.csv is 3-dimensional, but a page shows 2"),
     "no threads": (["embed", "good.csv", "--jobs", "0"], "--jobs must be a number of threads"),
     "no tolerance": (["embed", "good.csv", "--tol", "-1"], "--tol must be"),
     "affinity over its input": (["affinity", "fake.npz", "--out", "fake.npz", "--force"], "is the input"),
     "named twice": (["embed", "good.csv", "--html", "t.html", "--plot", "t.html"], "t.html must end in .png"),
     "no such model": (["transform", "no.npz", "good.csv", "--out", "t.csv"], "no.npz does not exist"),
+    "several perplexities": (["affinity", "good.csv", "--out", "P.npz", "-p", "2,3"], "takes one perplexity, got 2, 3"),
     "affinity neighbours": (["affinity", "good.csv", "--out", "P.npz", "--neighbors", "-3"], "--neighbors must be"),
     "affinity kind": (["affinity", "good.csv", "--out", "P.csv"], "P.csv must end in .npz or .mtx"),
 }
@@ -137,10 +141,10 @@ def test_ctrl_c_keeps_what_is_done(inputs):
     while b"loss=" not in seen:
         seen += os.read(ours, 1000)
     run.send_signal(signal.SIGINT)
-    stdout, _ = run.communicate(timeout=60)
+    stdout, _ = run.communicate()
     os.close(ours)
     assert run.returncode == 130
-    assert "interrupted; what was done is kept" in stdout
+    assert "interrupted; the results so far are kept" in stdout
     assert np.load("t.npy").shape == (1500, 2)
 
 

@@ -82,7 +82,7 @@ def test_batches_change_nothing(points, method, metric, monkeypatch):
     estimator = quick(TSNEkhorn, metric=metric, method=method).fit(points)
     want = estimator.transform(new)
     sizes, frozen = [], []
-    index, freeze = estimator._neighbor_index, neighbor_embedding.frozen_field
+    index, freeze = estimator._reference, neighbor_embedding.frozen_field
     query = index.query
     monkeypatch.setattr(index, "query", lambda X, *args: (sizes.append(len(X)), query(X, *args))[1])
     monkeypatch.setattr(neighbor_embedding, "frozen_field", lambda *args: (frozen.append(args), freeze(*args))[1])

@@ -1,55 +1,143 @@
-"""Principal components."""
+"""Preprocessing: standardisation, principal components, columns by name; as a scikit-learn transformer."""
+
+import pickle
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from snekhorn.geometry.preprocessing import FEW_COLUMNS, ROWS_AT_ONCE, fit_reduction, fit_scaling, spread
+from snekhorn.errors import InputError
+from snekhorn.geometry.preprocessing import (
+    FEW_COLUMNS,
+    ROWS_AT_ONCE,
+    Preprocessing,
+    principal_components,
+    spread_ratio,
+)
 
 RNG = np.random.default_rng(0)
+NAMES = ["a", "b", "c", "d", "e"]
+
+
+@parametrize_with_checks(
+    [Preprocessing(), Preprocessing(standardize=True), Preprocessing(standardize=True, n_components=1)],
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
 
 
 @pytest.mark.parametrize("p", [12, FEW_COLUMNS + 1])
 @pytest.mark.parametrize("as_sparse", [False, True])
-def test_they_are_scikit_learns(p, as_sparse):
+def test_components_are_those_of_scikit_learn(p, as_sparse):
     low = RNG.normal(size=(60, 3)) * [9.0, 5.0, 3.0]
     X = low @ RNG.normal(size=(3, p)) + 0.01 * RNG.normal(size=(60, p)) + 5.0
-    found = fit_reduction(sparse.csr_matrix(X) if as_sparse else X, 3, 0).apply(X)
+    given = sparse.csr_matrix(X) if as_sparse else X
+    found = Preprocessing(n_components=3).fit_transform(given)
     expected = PCA(3, svd_solver="full").fit_transform(X)
     np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-4 * np.abs(expected).max())
+    np.testing.assert_array_equal(found, principal_components(given, 3))
 
 
-def test_new_points_go_the_same_way():
+def test_new_points_get_the_same_treatment():
     X = RNG.normal(size=(60, 12))
-    reduction = fit_reduction(X, 4, 0)
-    np.testing.assert_allclose(reduction.apply(X[:7]), reduction.apply(X)[:7], atol=1e-12)
+    preprocessing = Preprocessing(n_components=4).fit(X)
+    np.testing.assert_allclose(preprocessing.transform(X[:7]), preprocessing.transform(X)[:7], atol=1e-12)
 
 
 @pytest.mark.parametrize("as_sparse", [False, True])
-def test_columns_of_one_spread(as_sparse):
+def test_standardized_columns(as_sparse):
     X = RNG.normal(size=(60, 5)) * [1.0, 1e3, 1e-3, 0.0, 7.0] + 3.0
     given = sparse.csr_matrix(X) if as_sparse else X
-    scaling = fit_scaling(given)
-    found = scaling.apply(given)
+    found = Preprocessing(standardize=True).fit_transform(given)
     np.testing.assert_allclose(found.std(axis=0), [1.0, 1.0, 1.0, 0.0, 1.0], rtol=1e-4)
     np.testing.assert_allclose(found.mean(axis=0), 0.0, atol=1e-6)
-    assert spread(X) == pytest.approx(1e6, rel=0.5)
-    components = fit_reduction(X, 3, 0, fit_scaling(X)).apply(X)
-    expected = PCA(3, svd_solver="full").fit_transform(fit_scaling(X).apply(X))
+    assert spread_ratio(X) == pytest.approx(1e6, rel=0.5)
+    components = Preprocessing(standardize=True, n_components=3).fit_transform(given)
+    expected = PCA(3, svd_solver="full").fit_transform(found)
     np.testing.assert_allclose(np.abs(components), np.abs(expected), atol=1e-8)
 
 
-def test_no_more_components_than_there_are():
-    assert fit_reduction(RNG.normal(size=(5, 12)), 50, 0).components.shape == (4, 12)
-    assert fit_reduction(np.arange(24).reshape(6, 4) ** 2, 50, 0).components.shape == (4, 4)
+def test_without_work_the_points_pass_through():
+    X = RNG.normal(size=(60, 5)).astype(np.float32)
+    assert Preprocessing().fit_transform(X) is X
+    assert Preprocessing(n_components=5).fit_transform(X) is X
+    assert Preprocessing(n_components=50).fit_transform(X[:4]).shape == (4, 5)
 
 
-def test_rows_are_taken_a_block_at_a_time(tmp_path):
+def test_principal_components_are_as_many_as_there_are():
+    assert principal_components(RNG.normal(size=(5, 12)), 50).shape == (5, 4)
+    assert principal_components(np.arange(24).reshape(6, 4) ** 2, 50).shape == (6, 4)
+
+
+def test_a_mapped_file_is_read_in_blocks(tmp_path):
     X = RNG.integers(0, 255, size=(3 * ROWS_AT_ONCE + 5, 12)).astype(np.uint8)
     np.save(tmp_path / "t.npy", X)
     mapped = np.load(tmp_path / "t.npy", mmap_mode="r")
-    reduction = fit_reduction(mapped, 4, 0)
-    found = reduction.apply(mapped)
+    preprocessing = Preprocessing(n_components=4).fit(mapped)
+    found = preprocessing.transform(mapped)
     np.testing.assert_allclose(np.abs(found), np.abs(PCA(4, svd_solver="full").fit_transform(X)), atol=1e-6)
-    assert np.all(reduction.components.max(axis=1) == np.abs(reduction.components).max(axis=1))  # signs are settled
+    axes = preprocessing.components_
+    assert np.all(axes.max(axis=1) == np.abs(axes).max(axis=1))  # the sign of an axis is fixed
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("parameters", [{}, {"standardize": True}, {"n_components": 2}])
+def test_data_frames_are_taken_by_name(frame, parameters):
+    X = RNG.normal(size=(60, 5)) * [1.0, 3.0, 5.0, 7.0, 9.0]
+    preprocessing = Preprocessing(**parameters).fit(frame(dict(zip(NAMES, X.T, strict=True))))
+    assert list(preprocessing.feature_names_in_) == NAMES
+    expected = preprocessing.transform(X)
+    shuffled = frame({"kind": ["u", "v"] * 30, **dict(zip(NAMES[::-1], X.T[::-1], strict=True))})
+    np.testing.assert_allclose(preprocessing.transform(shuffled), expected, atol=1e-12)
+    with pytest.raises(InputError, match="no column 'b', 'd', which the model was made with; did you mean"):
+        preprocessing.transform(frame(dict.fromkeys(["a", "B", "c", "e"], X[:, 0])))
+
+
+def test_names_can_be_given_beside_an_array():
+    X = RNG.normal(size=(60, 5))
+    preprocessing = Preprocessing(standardize=True).fit(X, feature_names=NAMES)
+    assert list(preprocessing.get_feature_names_out()) == NAMES
+    frame = pd.DataFrame(X[:, ::-1], columns=NAMES[::-1])
+    np.testing.assert_array_equal(preprocessing.transform(frame), preprocessing.transform(X))
+    with pytest.raises(InputError, match="feature_names has 2 names for the 5 columns"):
+        preprocessing.fit(X, feature_names=NAMES[:2])
+    assert not hasattr(preprocessing.fit(X), "feature_names_in_")
+
+
+def test_an_array_must_have_as_many_columns():
+    X = RNG.normal(size=(60, 5))
+    with pytest.raises(InputError, match=r"X has 4 features, but Preprocessing is expecting 5 .* \('a', 'b', 'c', "):
+        Preprocessing().fit(X, feature_names=NAMES).transform(X[:, :4])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [({"n_components": 0}, "n_components must be"), ({"standardize": "yes"}, "standardize must be")],
+)
+def test_wrong_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        Preprocessing(**parameters).fit(RNG.normal(size=(60, 5)))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_finite(value):
+    X = RNG.normal(size=(60, 5))
+    preprocessing = Preprocessing(standardize=True).fit(X)
+    X[3, 2] = value
+    for act in (preprocessing.fit, preprocessing.transform):
+        with pytest.raises(ValueError, match=f"X contains {value} at row 3, column 2"):
+            act(X)
+
+
+def test_names_of_components_and_output_frames():
+    frame = pd.DataFrame(RNG.normal(size=(60, 5)), columns=NAMES)
+    preprocessing = Preprocessing(n_components=2).set_output(transform="pandas")
+    assert list(preprocessing.fit_transform(frame).columns) == ["pca0", "pca1"]
+    again = pickle.loads(pickle.dumps(preprocessing))
+    pd.testing.assert_frame_equal(again.transform(frame), preprocessing.transform(frame))
+    assert clone(preprocessing).get_params() == {"n_components": 2, "random_state": 0, "standardize": False}

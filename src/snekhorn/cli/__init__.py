@@ -1,10 +1,10 @@
-"""The program `snekhorn`: from a file to a layout, a picture and a page."""
+"""The program `snekhorn`: from a file to a layout, a plot and an interactive page."""
 
 
 def main() -> None:
     """Run the command line."""
     try:
         from .app import app
-    except KeyboardInterrupt:  # while it is loaded
+    except KeyboardInterrupt:  # during the imports
         raise SystemExit(130) from None
     app()

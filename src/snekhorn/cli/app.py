@@ -1,4 +1,4 @@
-"""All commands under one name."""
+"""Collect all commands under one name."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from .affinity import affinity
-from .doctor import doctor
-from .embed import embed
-from .evaluate import evaluate
-from .pictures import plot, view
-from .reproduce import reproduce
-from .transform import transform
+from .affinity_command import affinity
+from .doctor_command import doctor
+from .draw_commands import plot, view
+from .embed_command import embed
+from .evaluate_command import evaluate
+from .transform_command import transform
 
 app = typer.Typer(
     name="snekhorn",
-    help="Lay out a table of points in the plane, with t-SNEkhorn and its relatives.",
-    epilog="Begin with: snekhorn embed FILE.csv. Exit codes: 0 done, 1 a fault of the program, 2 something wrong with "
-    "the input, the options or a file to write, 130 interrupted.",
+    help="Lay out a table of points in the plane with t-SNEkhorn and related methods.",
+    epilog="Start with: snekhorn embed FILE.csv. Exit codes: 0 success, 1 a bug in snekhorn, 2 a problem with the "
+    "input, the options or an output file, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (embed, transform, affinity, evaluate, plot, view, reproduce, doctor):
+for command in (embed, transform, affinity, evaluate, plot, view, doctor):
     app.command()(command)
 
 
@@ -41,4 +40,4 @@ def common(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Options before the command."""
+    """Handle the options that come before the command."""

@@ -1,77 +1,95 @@
-"""Options that commands share: one name, one meaning, one help text."""
+"""Define the options that commands share: one name, one meaning, one help text."""
 
 from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
 from ..errors import InputError
+from ..registry import AFFINITIES, METHODS
 
-Method = Literal["tsnekhorn", "snekhorn", "tsne", "symmetric-sne", "sne"]
-CLASSES = {
-    "tsnekhorn": "TSNEkhorn",
-    "snekhorn": "SNEkhorn",
-    "tsne": "TSNE",
-    "symmetric-sne": "SymmetricSNE",
-    "sne": "SNE",
-}
+if TYPE_CHECKING:
+    Method: TypeAlias = str
+    Kind: TypeAlias = str
+else:  # whatever the registry lists is a choice
+    Method = Literal[tuple(METHODS)]
+    Kind = Literal[tuple(AFFINITIES)]
+
+DEFAULT_PERPLEXITY = 30.0
 FORMATS = "CSV, TSV, Parquet, Arrow, NPY, NPZ, MTX or H5AD, by its suffix"
 
-Input = Annotated[Path, typer.Argument(help=f"File of points, one a row: {FORMATS}.", show_default=False)]
+Input = Annotated[Path, typer.Argument(help=f"File of points, one per row: {FORMATS}.", show_default=False)]
+Layout = Annotated[
+    Path, typer.Argument(help="Layout that 'snekhorn embed' wrote, or any table that starts with columns x and y.")
+]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(
-        "--columns", help="Columns of numbers to use, separated by commas; all if not given.", metavar='A,B,"C,D"'
-    ),
+    typer.Option("--columns", help="Numeric columns to use, separated by commas.  (default: all)", metavar='A,B,"C,D"'),
 ]
-Label = Annotated[str | None, typer.Option("--label", help="Column of classes, which is not laid out.")]
-Id = Annotated[str | None, typer.Option("--id", help="Column that names the points.")]
-Rep = Annotated[str | None, typer.Option("--rep", help="H5AD only: entry of obsm to use, or X.  (default: X_pca)")]
-Metric = Annotated[str, typer.Option("--metric", help="Distance between rows: any name that scikit-learn knows.")]
+Label = Annotated[str | None, typer.Option("--label", help="Label column; excluded from the features.")]
+Id = Annotated[str | None, typer.Option("--id", help="Column that identifies the points; excluded from the features.")]
+Rep = Annotated[
+    str | None, typer.Option("--rep", help="H5AD only: entry of obsm to use, or X.  (default: X_pca if there is one)")
+]
+Metric = Annotated[str, typer.Option("--metric", help="Distance between rows: any metric that scikit-learn knows.")]
 Pca = Annotated[
     int | None,
-    typer.Option("--pca", min=0, help="Reduce to that many principal components; 0 for none.  (default: 50 if more)"),
+    typer.Option(
+        "--pca",
+        min=0,
+        help="Reduce to this many principal components, if there are more columns; 0 for none.  "
+        "(default: 50 if the metric is Euclidean)",
+    ),
 ]
-Standardize = Annotated[bool, typer.Option(help="Give all columns the same spread first.")]
-Seed = Annotated[int, typer.Option("--seed", help="Of random choices; the same seed gives the same bits.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", help="Threads.  (default: all cores)")]
+Standardize = Annotated[bool, typer.Option(help="Standardise the columns: mean 0, standard deviation 1.")]
+Seed = Annotated[int, typer.Option("--seed", help="Random seed; results are reproducible bit for bit.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", help="Number of threads.  (default: all cores)")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors, and JSON if asked for.")]
-Perplexity = Annotated[
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors, and JSON if asked for.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")]
+Perplexities = Annotated[
     list[str] | None,
     typer.Option(
         "--perplexity",
         "-p",
-        help="Effective number of neighbours of a point; several, separated by commas, give a layout each.  "
+        help="Effective number of neighbours per point; several, separated by commas, give one layout each.  "
         "(default: 30)",
         metavar="N[,N...]",
     ),
 ]
+TableFile = Annotated[Path, typer.Option("--out", "-o", help="Table: .parquet, .csv, .tsv, .arrow, .feather or .npy.")]
+Coordinates = Annotated[
+    list[str] | None,
+    typer.Option(help="Columns of the coordinates, separated by commas.  (default: x, y and z at the start)"),
+]
 
 
 def split(values: list[str] | None) -> list[str] | None:
-    """Values given in several options, or separated by commas, or both; one with a comma stands in double quotes."""
+    """Split values at commas, within one option or over several; double quotes protect a comma."""
     if values is None:
         return None
     try:
         lines = [next(csv.reader([value], skipinitialspace=True, strict=True), []) for value in values]
     except csv.Error:
-        raise InputError(f"a double quote in {', '.join(values)} has no second one; quote whole names.") from None
+        raise InputError(
+            f"{', '.join(values)} has an opening double quote without a closing one; quote whole names."
+        ) from None
     return [part.strip() for line in lines for part in line if part.strip()]
 
 
-def perplexities(values: list[str] | None) -> list[float]:
-    """Numbers asked for, 30 if none."""
-    found = []
-    for text in split(values) or ["30"]:
+def parse_perplexities(values: list[str] | None) -> list[float]:
+    """Parse the perplexities asked for, each once; an empty list if there are none."""
+    found: dict[str, float] = {}
+    for text in split(values) or []:
         try:
-            found.append(float(text))
+            perplexity = float(text)
         except ValueError:
-            raise InputError(f"--perplexity takes numbers, got {text!r}; 30 is a good start.") from None
-        if not 1.0 < found[-1] < float("inf"):
+            raise InputError(f"--perplexity must be a number, got {text!r}; 30 is a good start.") from None
+        if not 1.0 < perplexity < float("inf"):
             raise InputError(f"--perplexity must be a finite number above 1, got {text}; 30 is a good start.")
-    return list({f"{perplexity:g}": perplexity for perplexity in found}.values())  # as the names of layouts show them
+        found.setdefault(f"{perplexity:g}", perplexity)  # layouts are named like this, so names must differ
+    return list(found.values())

@@ -1,4 +1,7 @@
-"""What every command shares: progress on stderr, results on stdout, one sentence and an exit code where it fails."""
+"""Run a command: progress on stderr, results on stdout; a failure ends in one sentence and an exit code.
+
+What a user can put right (an `InputError`, a file, memory) exits with 2. Any other exception is a bug and exits with 1.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import math
 import re
 import sys
 import time
+import traceback
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +20,8 @@ import typer
 
 from ..errors import InputError
 
-BAD_INPUT, INTERRUPTED = 2, 130
+BUG, BAD_INPUT, INTERRUPTED = 1, 2, 130
+USER_ERRORS = (InputError, OSError, MemoryError)
 OPTIONS = {
     "n_jobs": "--jobs",
     "random_state": "--seed",
@@ -26,8 +31,13 @@ OPTIONS = {
     "exaggeration": "--exaggeration",
     "tol": "--tol",
 }
-# The last two are words, too: they are meant where the sentence is about them.
-PARAMETERS = re.compile(r"\b(n_jobs|random_state|max_iter|n_components|self_loops)\b|^(exaggeration|tol)(?= must)")
+# Quoted names and names of files are the user's own and stay as they are. "exaggeration" and "tol" are ordinary words,
+# too, and are parameters only if the sentence is about them.
+PARAMETERS = re.compile(
+    r"(?<!\w)'[^']*'"
+    r"|(?<![\w/.-])(?P<name>n_jobs|random_state|max_iter|n_components|self_loops)(?![\w/-]|\.\w)"
+    r"|^(?P<word>exaggeration|tol)(?= must)"
+)
 
 
 class Session:
@@ -35,27 +45,30 @@ class Session:
 
     Parameters
     ----------
+    records : list of warnings.WarningMessage
+        Warnings raised so far; reported and removed at the end of each stage.
     as_json : bool
-        Results go to stdout as one JSON object rather than as text.
+        Print the results as one JSON object, not as text.
     quiet : bool
-        Nothing but errors, and JSON if asked for, is printed.
+        Print only errors, and JSON if asked for.
     """
 
-    def __init__(self, *, as_json: bool, quiet: bool) -> None:
+    def __init__(self, records: list[warnings.WarningMessage], *, as_json: bool, quiet: bool) -> None:
         self.as_json, self.quiet = as_json, quiet
         self.warnings: list[str] = []
         self.seconds: dict[str, float] = {}
         self.interrupted = False
-        self._records: list[warnings.WarningMessage] = []
+        self.postponed: Exception | None = None
+        self._records = records
 
     @property
     def shows_progress(self) -> bool:
-        """Whether somebody is looking."""
+        """Whether stderr is a terminal that somebody may be watching."""
         return not self.quiet and sys.stderr.isatty()
 
     @contextmanager
     def stage(self, name: str, text: str) -> Iterator[None]:
-        """Say what is being done, and note how long it took."""
+        """Announce a stage of the work and measure how long it takes."""
         if not self.quiet:
             typer.echo(f"{text} ...", err=True)
         start = time.perf_counter()
@@ -63,62 +76,82 @@ class Session:
             yield
         finally:
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 3)
-            self._say_warnings()
+            self._report_warnings()
 
     def note(self, text: str) -> None:
-        """Something worth knowing, in the results too."""
+        """Print a note, and keep it for the results."""
         self.warnings.append(text)
         if not self.quiet:
             typer.echo(f"note: {text}", err=True)
 
+    def postpone(self, error: Exception) -> None:
+        """Raise an unexpected error at the end of the session, so that it does not cost the results."""
+        self.postponed = self.postponed or error
+
     def result(self, facts: Mapping[str, Any], text: str) -> None:
-        """The outcome of the command."""
-        self._say_warnings()
+        """Print the outcome of the command."""
+        self._report_warnings()
         if self.as_json:
             facts = {**facts, "warnings": self.warnings, "seconds": self.seconds}
             typer.echo(json.dumps(_plain(facts), indent=1))
         elif not self.quiet:
             typer.echo(text)
 
-    def _say_warnings(self) -> None:
+    def _report_warnings(self) -> None:
         while self._records:
-            text = in_options(str(self._records.pop(0).message))
+            text = with_option_names(str(self._records.pop(0).message))
             if text not in self.warnings:
                 self.note(text)
 
 
 @contextmanager
-def session(*, as_json: bool, quiet: bool) -> Iterator[Session]:
-    """A run whose errors end in a sentence on stderr and an exit code."""
-    run = Session(as_json=as_json, quiet=quiet)
-    try:
-        with warnings.catch_warnings(record=True) as records:
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("always", UserWarning)  # convergence among them
-            run._records = records
+def session(*, as_json: bool, quiet: bool, debug: bool = False) -> Iterator[Session]:
+    """Run the body of a command, and turn whatever it raises into a sentence on stderr and an exit code."""
+    with warnings.catch_warnings(record=True) as records:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)  # includes ConvergenceWarning
+        run = Session(records, as_json=as_json, quiet=quiet)
+        try:
             yield run
-    except KeyboardInterrupt:
-        typer.echo("interrupted before there was anything to keep; nothing was written.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
-    except (ValueError, MemoryError, FloatingPointError, OSError) as error:
-        typer.echo(f"error: {_sentence(error)}", err=True)
-        raise typer.Exit(INTERRUPTED if run.interrupted else BAD_INPUT) from None
+            if run.postponed is not None:
+                raise run.postponed
+        except typer.Exit:
+            raise
+        except KeyboardInterrupt:
+            typer.echo("interrupted before there were any results; nothing was written.", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+        except Exception as error:
+            if debug:
+                typer.echo(traceback.format_exc(), err=True)
+            typer.echo(f"error: {_sentence(error, debug=debug)}", err=True)
+            raise typer.Exit(_exit_code(error, run)) from None
     if run.interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
-def _sentence(error: BaseException) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if isinstance(error, InputError) else in_options(text)  # which speaks of options, and names files
+def _exit_code(error: Exception, run: Session) -> int:
+    if not isinstance(error, USER_ERRORS):
+        return BUG
+    return INTERRUPTED if run.interrupted else BAD_INPUT
 
 
-def in_options(text: str) -> str:
-    """What the library says, with its parameters called as the options of the program are."""
-    return PARAMETERS.sub(lambda found: OPTIONS[found[0]], text)
+def _sentence(error: Exception, *, debug: bool) -> str:
+    text = " ".join(str(error).split())
+    if not isinstance(error, USER_ERRORS):
+        where = "the traceback above" if debug else "the traceback that --debug shows"
+        return f"this is a bug in snekhorn ({type(error).__name__}: {text}); please report it with {where}."
+    if isinstance(error, MemoryError) and not text:
+        return "there is not enough memory; use fewer points or columns."
+    return with_option_names(text or type(error).__name__)
+
+
+def with_option_names(text: str) -> str:
+    """Replace the names of the library's parameters by those of the command line's options."""
+    return PARAMETERS.sub(lambda found: OPTIONS.get(found["name"] or found["word"], found[0]), text)
 
 
 def _plain(value: Any) -> Any:
-    """Arrays, numbers of NumPy and paths as JSON has them; NaN is null there."""
+    """Convert arrays, NumPy numbers and paths to what JSON can hold; NaN and infinity become null."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..geometry.preprocessing import fit_reduction
+from ..geometry.preprocessing import principal_components
 from .charge_sums import Array
 
 SPREAD = 1e-2  # standard deviation along the widest axis; the kernels are 1 wide, and in a wide start points get stuck
@@ -18,7 +18,7 @@ SPECTRAL_EXTRA = 4  # directions beyond those wanted; with more, each step conve
 
 def pca_layout(X: Any, n_components: int, seed: int = 0) -> Array:
     """Return the principal components of X, each with the sign that makes its largest loading positive."""
-    found = fit_reduction(X, n_components, seed).apply(X)
+    found = principal_components(X, n_components, seed)
     Z = np.zeros((X.shape[0], n_components))
     Z[:, : found.shape[1]] = np.where(found.std(axis=0) > _rounding(X), found, 0.0)
     return _scaled(Z, seed)

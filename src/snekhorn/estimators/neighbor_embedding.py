@@ -180,7 +180,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         """
         check_is_fitted(self)
         X = self._checked_input(X, reset=False)
-        self._neighbor_index.check_queries(X)
+        self._reference.check_queries(X)
         execution = Threads.from_jobs(check_jobs(self.n_jobs))
         Z = np.asarray(self.embedding_, dtype=float)
         log_charges = self.potential_ if self.latent.doubly_stochastic else np.zeros(len(Z))
@@ -210,7 +210,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         method = choose_method(self.method, n, self.n_components)
         self._check_resources(X, affinity, method, execution)
         P = X if affinity is None else affinity.fit_transform(X)
-        self._keep_affinity(P, affinity)
+        self._keep_report_of(affinity)
         objective = make_objective(
             P,
             self.latent,
@@ -237,8 +237,9 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         )
         report.method = method
         self._finish(objective, Z, report)
-        self._neighbor_index = NeighborIndex(X, "precomputed" if self.takes_affinity else self.cost_metric)
-        self.embedding_ = Z.astype(self._neighbor_index.dtype)
+        self.affinity_ = P
+        self._reference = NeighborIndex(X, "precomputed" if self.takes_affinity else self.cost_metric)
+        self.embedding_ = Z.astype(self._reference.dtype)
 
     def _checked_input(self, X: Any, *, reset: bool = True) -> Any:
         """Return X as an array, a sparse matrix or neighbour lists, and note its columns."""
@@ -308,9 +309,8 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         if method == "exact":
             warn_of_long_sums(type(self).__name__, count_points(X), self.n_components, self.max_iter, execution)
 
-    def _keep_affinity(self, P: Any, affinity: Affinity | None) -> None:
-        """Keep P, its report, and the perplexity for new points."""
-        self.affinity_ = P
+    def _keep_report_of(self, affinity: Affinity | None) -> None:
+        """Keep the report of the affinity, and the perplexity for new points."""
         for name in ("affinity_report_", "perplexity_"):  # left by an earlier fit
             self.__dict__.pop(name, None)
         if affinity is None:
@@ -365,7 +365,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         n = len(self.embedding_)
         perplexity = min(self.perplexity_, n - 1.0)
         k = min(n, int(np.ceil(NEIGHBORS_PER_PERPLEXITY * perplexity)))
-        indices, costs = self._neighbor_index.query(X, k, execution)
+        indices, costs = self._reference.query(X, k, execution)
         return indices, costs, entropic_weights(costs, perplexity, execution)
 
     @property

@@ -1,46 +1,61 @@
-"""Fitted estimators as files: a NumPy archive with a header in JSON, without pickle.
+"""Save fitted models to files, and load them: a NumPy archive with a JSON header, without pickle.
 
-The header holds the version of the format, the class, the parameters and the plain attributes; arrays and sparse
-matrices are entries of the archive.
+The header holds the version of the format, the class, the parameters and the plain attributes. Arrays and sparse
+matrices are entries of the archive. A file can name only the classes listed in `snekhorn.registry`, a pipeline of
+these, and the few parts below, so loading an untrusted file runs no code of its own.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from .. import affinities, estimators
 from ..affinities.affinity import Affinity
 from ..embedding.descent import EmbeddingReport
+from ..errors import InputError, InputTypeError
 from ..geometry.neighbor_index import NeighborIndex
+from ..geometry.preprocessing import Preprocessing
+from ..registry import AFFINITIES, METHODS, Entry, classes
 from ..solvers.solve_report import SolveReport
 
 FORMAT = 1
 HEADER = "header"
+PIPELINE = "Pipeline"
+PREPROCESSING = {Preprocessing.__name__: Entry("geometry.preprocessing", Preprocessing.__name__)}
 REPORTS = {"EmbeddingReport": EmbeddingReport, "SolveReport": SolveReport}
-NAMES = {name: getattr(estimators, name) for name in ("SNE", "TSNE", "SNEkhorn", "SymmetricSNE", "TSNEkhorn")}
-PARTS = {**REPORTS, **{name: getattr(affinities, name) for name in affinities.__all__ if name.endswith("Affinity")}}
+NOTHING = {"kind": "dict", "items": {}}
 UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, EOFError, OSError, BadZipFile)
 
 
-def save(estimator: estimators.NeighborEmbedding, path: Any, notes: dict[str, Any] | None = None) -> None:
-    """Write a fitted estimator to `path`; callbacks are left out. `notes` are plain values and arrays beside it."""
-    check_is_fitted(estimator)
-    if type(estimator) not in NAMES.values():
-        raise TypeError(f"cannot save a {type(estimator).__name__}; a file holds one of {', '.join(NAMES)}.")
+def save(model: Any, path: Any, *, source: Mapping[str, Any] | None = None) -> None:
+    """Write a fitted model to a file that `load` reads.
+
+    Callbacks and the state of a `numpy.random.RandomState` are left out. Nothing is written if any other part of the
+    model cannot be saved.
+
+    Parameters
+    ----------
+    model : estimator or Pipeline
+        A fitted estimator such as `TSNEkhorn`, or a scikit-learn pipeline of
+        `snekhorn.geometry.preprocessing.Preprocessing` and such an estimator.
+    path : str or Path
+        File to write; ".npz" is the customary ending.
+    source : mapping or None, default=None
+        Plain values about the file that the model was made from, for `load_with_source`.
+    """
     archive: dict[str, Any] = {}
-    state = {**vars(estimator), "callbacks": None}
     header = {
         "format": FORMAT,
-        "class": type(estimator).__name__,
-        "state": {name: _pack(value, name, archive) for name, value in state.items()},
-        "notes": _pack(notes or {}, "notes", archive),
+        **_pack_model(model, "", archive),
+        "notes": _pack(dict(source or {}), "notes", archive),
     }
     archive[HEADER] = np.array(json.dumps(header))
     with open(path, "wb") as file:
@@ -48,44 +63,70 @@ def save(estimator: estimators.NeighborEmbedding, path: Any, notes: dict[str, An
 
 
 def load(path: Any) -> Any:
-    """Read the estimator that `save` wrote."""
-    return load_with_notes(path)[0]
+    """Read the model that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+        File that `save`, the method `save` of an estimator, or ``snekhorn embed --save-model`` wrote.
+
+    Returns
+    -------
+    estimator or Pipeline
+        What was saved: fitted, ready to `transform` new points.
+    """
+    return load_with_source(path)[0]
 
 
-def load_with_notes(path: Any) -> tuple[Any, dict[str, Any]]:
-    """Read the estimator and the notes that `save` wrote."""
+def load_with_source(path: Any) -> tuple[Any, dict[str, Any]]:
+    """Read the model that `save` wrote, and what it noted about the source of the data."""
     with open(path, "rb") as file:
         try:
-            if not is_zipfile(file):  # NumPy would speak of pickles
-                raise BadZipFile("it is no .npz archive")
+            if not is_zipfile(file):  # np.load would complain about pickles
+                raise BadZipFile("not an NPZ archive")
             file.seek(0)
             archive = np.load(file, allow_pickle=False)
             header = json.loads(str(archive[HEADER]))
             version = int(header["format"])
             if version <= FORMAT:
-                return _restore(header, archive), _unpack(header.get("notes", {"kind": "dict", "items": {}}), archive)
+                return _unpack_model(header, archive), _unpack(header.get("notes", NOTHING), archive)
         except UNREADABLE as error:
             reason = f"{type(error).__name__}: {error}"
-            raise ValueError(f"{path} is not a file that snekhorn wrote, or is damaged ({reason}).") from error
-    raise ValueError(f"{path} has format {version}, this version reads up to {FORMAT}; upgrade snekhorn.")
+            raise InputError(f"{path} was not written by snekhorn, or is damaged ({reason}).") from error
+    raise InputError(f"{path} has format {version}, but this version reads formats up to {FORMAT}; upgrade snekhorn.")
 
 
-def _restore(header: dict[str, Any], archive: Any) -> Any:
-    estimator = _known(header["class"], NAMES)()
-    for name, value in header["state"].items():
-        setattr(estimator, name, _unpack(value, archive))
-    return estimator
+def _pack_model(model: Any, prefix: str, archive: dict[str, Any]) -> dict[str, Any]:
+    """Describe a model in JSON; its arrays go to the archive under keys that start with `prefix`."""
+    if isinstance(model, Pipeline):
+        steps = {name: _pack_model(step, f"{prefix}{name}.", archive) for name, step in model.steps}
+        return {"class": PIPELINE, "steps": steps}
+    kind = type(model).__name__
+    if not _is_listed(type(model), _model_entries()):
+        raise InputTypeError(
+            f"cannot save a {kind}; a file holds one of {_names(METHODS)}, or a pipeline of "
+            f"{Preprocessing.__name__} and one of these. Use pickle or joblib for other models."
+        )
+    check_is_fitted(model)
+    state = {name: None if name == "callbacks" else value for name, value in vars(model).items()}
+    return {
+        "class": kind,
+        "state": {name: _pack(value, f"{prefix}{name}", archive) for name, value in state.items()},
+    }
 
 
-def _known(name: str, classes: dict[str, Any]) -> Any:
-    """A class by its name; a file names no other than these."""
-    if name not in classes:
-        raise KeyError(f"no {name!r} among {', '.join(classes)}")
-    return classes[name]
+def _unpack_model(described: dict[str, Any], archive: Any) -> Any:
+    """Invert `_pack_model`."""
+    if described["class"] == PIPELINE:
+        return Pipeline([(name, _unpack_model(step, archive)) for name, step in described["steps"].items()])
+    model = _load_class(described["class"], _model_entries())()
+    for name, value in described["state"].items():
+        setattr(model, name, _unpack(value, archive))
+    return model
 
 
 def _pack(value: Any, key: str, archive: dict[str, Any]) -> Any:
-    """Value as JSON; arrays go to the archive under `key`."""
+    """Describe a value in JSON; arrays go to the archive under `key`."""
     if isinstance(value, np.generic):
         return value.item()
     if value is None or isinstance(value, bool | int | float | str):
@@ -103,23 +144,30 @@ def _pack(value: Any, key: str, archive: dict[str, Any]) -> Any:
         return {"kind": "list", "items": [_pack(item, f"{key}.{i}", archive) for i, item in enumerate(value)]}
     if isinstance(value, dict):
         return {"kind": "dict", "items": {name: _pack(item, f"{key}.{name}", archive) for name, item in value.items()}}
-    fields = _fields(value, key)
-    return {**fields, **{name: _pack(item, f"{key}.{name}", archive) for name, item in fields.items()}}
+    kind, parts = _parts(value, key)
+    return {"kind": kind, **{name: _pack(item, f"{key}.{name}", archive) for name, item in parts.items()}}
 
 
-def _fields(value: Any, key: str) -> dict[str, Any]:
-    """What an object of the package is made of."""
+def _parts(value: Any, key: str) -> tuple[str, dict[str, Any]]:
+    """Return the name of an object of the package in the file, and what it is made of."""
     if isinstance(value, NeighborIndex):
-        return {"kind": "reference", "X": value.X, "metric": value.metric, "dtype": str(value.dtype)}
+        return "reference", {"X": value.X, "metric": value.metric, "dtype": str(value.dtype)}
+    kind = type(value).__name__
     if isinstance(value, Affinity):
-        return {"kind": type(value).__name__, **value.get_params(deep=False)}
-    if type(value).__name__ in REPORTS:
-        return {"kind": type(value).__name__, **{name: getattr(value, name) for name in asdict(value)}}
-    raise TypeError(f"cannot save {key}={value!r}; set it to a plain value before saving.")
+        if not _is_listed(type(value), classes(AFFINITIES.values())):
+            raise InputTypeError(
+                f"cannot save {key}={kind}(...): {kind} is not one of the affinities that a file can hold, "
+                f"{_names(AFFINITIES)}. Pickle the model instead, or fit with "
+                "affinity='precomputed' on P and save that, which keeps the layout but cannot place new points."
+            )
+        return kind, value.get_params(deep=False)
+    if type(value) in REPORTS.values():
+        return kind, {field.name: getattr(value, field.name) for field in fields(value)}
+    raise InputTypeError(f"cannot save {key}={value!r}; set it to a plain value or an array before saving.")
 
 
 def _unpack(value: Any, archive: Any) -> Any:
-    """The inverse of `_pack`."""
+    """Invert `_pack`."""
     if not isinstance(value, dict):
         return value
     kind = value["kind"]
@@ -127,15 +175,34 @@ def _unpack(value: Any, archive: Any) -> Any:
         array = archive[value["key"]]
         return array.astype(object) if value["object"] else array
     if kind == "sparse":
-        parts = tuple(_unpack(value[part], archive) for part in ("data", "indices", "indptr"))
-        return sparse.csr_matrix(parts, shape=value["shape"])
+        arrays = tuple(_unpack(value[part], archive) for part in ("data", "indices", "indptr"))
+        return sparse.csr_matrix(arrays, shape=value["shape"])
     if kind == "list":
         return [_unpack(item, archive) for item in value["items"]]
     if kind == "dict":
         return {name: _unpack(item, archive) for name, item in value["items"].items()}
-    fields = {name: _unpack(item, archive) for name, item in value.items() if name != "kind"}
+    parts = {name: _unpack(item, archive) for name, item in value.items() if name != "kind"}
     if kind == "reference":
-        reference = NeighborIndex(fields["X"], fields["metric"])
-        reference.dtype = np.dtype(fields["dtype"])
+        reference = NeighborIndex(parts["X"], parts["metric"])
+        reference.dtype = np.dtype(parts["dtype"])
         return reference
-    return _known(kind, PARTS)(**fields)
+    made_by = REPORTS.get(kind) or _load_class(kind, classes(AFFINITIES.values()))
+    return made_by(**parts)
+
+
+def _model_entries() -> dict[str, Entry]:
+    return {**classes(METHODS.values()), **PREPROCESSING}
+
+
+def _names(entries: dict[str, Entry]) -> str:
+    return ", ".join(dict.fromkeys(entry.class_name for entry in entries.values()))
+
+
+def _is_listed(kind: type, entries: dict[str, Entry]) -> bool:
+    return kind.__name__ in entries and entries[kind.__name__].load() is kind
+
+
+def _load_class(name: str, entries: dict[str, Entry]) -> Any:
+    if name not in entries:
+        raise KeyError(f"{name!r} is not one of {', '.join(entries)}")
+    return entries[name].load()

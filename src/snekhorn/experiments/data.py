@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..datasets import SETS, MissingData, load
 from ..datasets.loading import data_folder
-from ..geometry.preprocessing import fit_reduction
+from ..geometry.preprocessing import principal_components
 from .experiment import NotAvailable, Settings
 
 N_COMPONENTS = 50  # as in the paper, where there are more features
@@ -91,7 +91,7 @@ def _points(name: str, folder: Path | None, quick: bool) -> tuple[NDArray[np.flo
     except MissingData as error:
         return error
     if X.shape[1] > N_COMPONENTS:
-        X = fit_reduction(X, N_COMPONENTS, 0).apply(X)
+        X = principal_components(X, N_COMPONENTS, 0)
     return np.ascontiguousarray(X), y
 
 

@@ -1,68 +1,228 @@
-"""Principal components, kept so that new points go the same way."""
+"""Prepare the columns of X for a layout: standardise them, take principal components, choose them by name.
+
+`Preprocessing` is a scikit-learn transformer, so that it can be the first step of a pipeline and be saved with it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import eigh
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.decomposition import PCA
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-FEW_COLUMNS = 2000  # up to this many, their covariance is small enough to take apart
-ROWS_AT_ONCE = 4096  # are made float64: a mapped file of small integers is not copied whole
+from ..errors import InputError, did_you_mean, reported_as_input_errors
+from ..runtime.checks import check_choice, check_count
+from .inputs import check_finite
 
+FEW_COLUMNS = 2000  # with more columns, their covariance matrix takes longer to decompose than X itself
+ROWS_AT_ONCE = 4096  # rows converted to float64 at a time, so that a memory-mapped file is never copied whole
+SPARSE_FORMATS = ["csr", "csc", "coo"]
 
-@dataclass(frozen=True)
-class Reduction:
-    """x -> (x - mean) components^T."""
-
-    mean: NDArray[Any]
-    components: NDArray[Any]
-
-    def apply(self, X: Any) -> NDArray[Any]:
-        """The components of all rows, dense."""
-        if sparse.issparse(X):
-            return np.asarray(X @ self.components.T) - self.mean @ self.components.T
-        out = np.empty((X.shape[0], len(self.components)))
-        for rows, block in _blocks(X):
-            block -= self.mean  # first, so that an offset costs no digits
-            out[rows] = block @ self.components.T
-        return out
+Array = NDArray[Any]
+Self = TypeVar("Self", bound="Preprocessing")
 
 
-def fit_scaling(X: Any) -> Reduction:
-    """Columns of mean 0 and standard deviation 1; constant ones are 0."""
-    mean, deviations = _moments(X)
-    return Reduction(mean, np.diag(np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > 0.0)))
+class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Standardise the columns of X, take its principal components, or both.
+
+    With neither, X passes through as it is. Once the names of the columns are known, `transform` takes them by name
+    from a data frame, in whatever order they come, and ignores other columns.
+
+    Parameters
+    ----------
+    standardize : bool, default=False
+        Give every column mean 0 and standard deviation 1. Constant columns become 0.
+    n_components : int or None, default=None
+        Number of principal components to keep, of the standardised columns if `standardize` is set. None keeps the
+        columns themselves, and so does a number that X does not exceed in rows and in columns.
+    random_state : int, RandomState or None, default=0
+        Random seed, used with more than 2,000 columns.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if they are known.
+    mean_ : ndarray of shape (n_features_in_,) or None
+        Mean of each column; None if X passes through.
+    scale_ : ndarray of shape (n_features_in_,) or None
+        Standard deviation of each column, if `standardize` is set.
+    components_ : ndarray of shape (n_components, n_features_in_) or None
+        Principal axes. If `standardize` is set they include the division by `scale_`, so that in both cases a row x
+        becomes ``components_ @ (x - mean_)``. None if the columns are kept.
+    """
+
+    mean_: Any
+    scale_: Any
+    components_: Any
+
+    def __init__(self, *, standardize: bool = False, n_components: int | None = None, random_state: Any = 0) -> None:
+        self.standardize = standardize
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def fit(self: Self, X: Any, y: Any = None, *, feature_names: Sequence[str] | None = None) -> Self:
+        """Compute means, standard deviations and principal axes.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, p)
+            Rows are points.
+        y : None
+            Ignored.
+        feature_names : sequence of str or None, default=None
+            Names of the columns, for an X that does not bring its own.
+
+        Returns
+        -------
+        self
+            Fitted.
+        """
+        check_choice(self.standardize, "standardize", (True, False))
+        if self.n_components is not None:
+            check_count(self.n_components, "n_components")
+        with reported_as_input_errors():
+            X = validate_data(self, X, accept_sparse=SPARSE_FORMATS, ensure_all_finite=False, ensure_min_samples=2)
+        check_finite(X, "X")
+        n, p = X.shape
+        if feature_names is not None:
+            if len(feature_names) != p:
+                raise InputError(f"feature_names has {len(feature_names)} names for the {p} columns of X.")
+            self.feature_names_in_ = np.array(feature_names, dtype=object)
+        self.mean_, self.scale_, self.components_ = None, None, None
+        if self.standardize:
+            self.mean_, self.scale_ = _moments(X)
+        if self.n_components is not None and self.n_components < min(n, p):
+            if self.standardize:
+                X = _standardized(X, self.mean_, self.scale_)  # whose columns have mean 0
+                _, axes = _principal_axes(X, self.n_components, self.random_state)
+                self.components_ = np.ascontiguousarray(axes * _inverse(self.scale_))
+            else:
+                self.mean_, self.components_ = _principal_axes(X, self.n_components, self.random_state)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Apply what `fit` computed.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (m, p)
+            A data frame may have more columns, in another order. Any other X must have exactly the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (m, n_components) or (m, p)
+            X itself, sparse or not, if there is nothing to compute.
+        """
+        check_is_fitted(self)
+        with reported_as_input_errors():
+            X = check_array(self._by_name(X), accept_sparse=SPARSE_FORMATS, ensure_all_finite=False, input_name="X")
+        if X.shape[1] != self.n_features_in_:
+            raise InputError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
+                f"as input{self._first_names()}."
+            )
+        check_finite(X, "X")
+        if self.components_ is not None:
+            return _project(X, self.mean_, self.components_)
+        return X if self.scale_ is None else _standardized(X, self.mean_, self.scale_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Return the names of the columns that `transform` returns: "pca0", "pca1", ... or those of the input."""
+        names: Array = super().get_feature_names_out(input_features)
+        if self.components_ is None:
+            return names
+        return np.array([f"pca{i}" for i in range(len(self.components_))], dtype=object)
+
+    def _by_name(self, X: Any) -> Any:
+        """Return the columns of a data frame in the order of `fit`, or whatever else X is as it is."""
+        wanted, given = getattr(self, "feature_names_in_", None), getattr(X, "columns", None)
+        if wanted is None or given is None or not all(isinstance(name, str) for name in given):
+            return X
+        column_positions(wanted, given)  # raises if one is missing
+        return X if list(given) == list(wanted) else X[list(wanted)]
+
+    def _first_names(self) -> str:
+        names = getattr(self, "feature_names_in_", [])
+        return f" ({', '.join(map(repr, names[:8]))}{', ...' if len(names) > 8 else ''})" if len(names) else ""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
-def spread(X: Any) -> float:
-    """Ratio of the largest to the smallest standard deviation of a column, constant ones apart."""
+def column_positions(wanted: Sequence[str], given: Sequence[str]) -> list[int]:
+    """Return the positions of the wanted columns among those given; raise if any is missing."""
+    positions = {name: position for position, name in enumerate(given)}
+    missing = [name for name in wanted if name not in positions]
+    if missing:
+        names = ", ".join(map(repr, missing[:8])) + (", ..." if len(missing) > 8 else "")
+        raise InputError(
+            f"the new points have no column {names}, which the model was made with; {did_you_mean(missing[0], given)}"
+        )
+    return [positions[name] for name in wanted]
+
+
+def spread_ratio(X: Any) -> float:
+    """Return the ratio of the largest to the smallest standard deviation of a column; constant columns do not count."""
     deviations = _moments(X)[1]
     varying = deviations[deviations > 0.0]
     return float(varying.max() / varying.min()) if varying.size else 1.0
 
 
-def fit_reduction(X: Any, n_components: int, seed: int, scaling: Reduction | None = None) -> Reduction:
-    """The first principal components of X, dense or sparse; of its scaled columns, if they are to be scaled."""
-    if scaling is not None:
-        found = fit_reduction(scaling.apply(X), n_components, seed)
-        return Reduction(scaling.mean, found.components @ scaling.components)
-    X = sparse.csr_matrix(X) if sparse.issparse(X) else X  # whose rows are quick to take
+def principal_components(X: Any, n_components: int, random_state: Any = 0) -> Array:
+    """Return the coordinates of the rows of X, dense or sparse, on their first principal axes."""
+    return _project(X, *_principal_axes(X, n_components, random_state))
+
+
+def _standardized(X: Any, mean: Array, scale: Array) -> Array:
+    """Compute (X - mean) / scale, and 0 in columns that are constant."""
+    factors = _inverse(scale)
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(factors).toarray() - mean * factors)
+    out = np.empty(X.shape)
+    for rows, block in _blocks(X):
+        out[rows] = (block - mean) * factors
+    return out
+
+
+def _inverse(scale: Array) -> Array:
+    return np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0.0)
+
+
+def _project(X: Any, mean: Array, components: Array) -> Array:
+    """Compute (X - mean) components^T."""
+    if sparse.issparse(X):
+        return np.asarray(X @ components.T - mean @ components.T)
+    out = np.empty((X.shape[0], len(components)))
+    for rows, block in _blocks(X):
+        block -= mean  # before the product: a mean that is large beside the variation would cost digits
+        out[rows] = block @ components.T
+    return out
+
+
+def _principal_axes(X: Any, n_components: int, random_state: Any) -> tuple[Array, Array]:
+    """Return the mean of X and its first principal axes, as many as there are if fewer than asked for."""
+    X = sparse.csr_matrix(X) if sparse.issparse(X) else X  # rows are sliced below
     n, p = X.shape
     n_components = min(n_components, n - 1, p)
     if p <= min(FEW_COLUMNS, 2 * n):
-        return _from_covariance(X, n_components)
+        return _axes_from_covariance(X, n_components)
     if sparse.issparse(X) and p > FEW_COLUMNS:
-        return _implicitly_centred(X, n_components, seed)
-    return _from_singular_vectors(X, n_components, seed)
+        return _axes_of_sparse(X, n_components, random_state)
+    return _axes_from_singular_vectors(X, n_components, random_state)
 
 
-def _from_covariance(X: Any, n_components: int) -> Reduction:
+def _axes_from_covariance(X: Any, n_components: int) -> tuple[Array, Array]:
     n, p = X.shape
     mean = _mean(X)
     covariance = np.zeros((p, p))
@@ -70,39 +230,40 @@ def _from_covariance(X: Any, n_components: int) -> Reduction:
         block -= mean
         covariance += block.T @ block
     _, vectors = eigh(covariance / n, subset_by_index=[p - n_components, p - 1])
-    components = vectors.T[::-1]
-    signs = np.sign(components[np.arange(len(components)), np.abs(components).argmax(axis=1)])
-    return Reduction(mean, components * signs[:, None])
+    axes = vectors.T[::-1]
+    signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
+    return mean, axes * signs[:, None]
 
 
-def _from_singular_vectors(X: Any, n_components: int, seed: int) -> Reduction:
-    """Of a copy that is centred in float64, because means of float32 would be off by more than small variations."""
+def _axes_from_singular_vectors(X: Any, n_components: int, random_state: Any) -> tuple[Array, Array]:
+    """Decompose a centred copy; the mean is float64, since a float32 mean can be off by more than X varies."""
     mean = _mean(X)
     centred = np.empty(X.shape, dtype=np.float32 if X.dtype == np.float32 else np.float64)
     for rows, block in _blocks(X):
         centred[rows] = block - mean
     solver = "full" if X.shape[1] <= FEW_COLUMNS else "randomized"
-    return Reduction(mean, _scikit_learns(centred, n_components, solver, seed).components_)
+    return mean, _fit_pca(centred, n_components, solver, random_state).components_
 
 
-def _implicitly_centred(X: Any, n_components: int, seed: int) -> Reduction:
-    if not (X.max(axis=0) != X.min(axis=0)).nnz:  # ARPACK fails where nothing varies
-        return Reduction(X[:1].toarray()[0], np.zeros((n_components, X.shape[1])))
-    found = _scikit_learns(X.astype(float, copy=False), n_components, "arpack", seed)
-    return Reduction(found.mean_, found.components_)
+def _axes_of_sparse(X: Any, n_components: int, random_state: Any) -> tuple[Array, Array]:
+    """Decompose X without making it dense; scikit-learn centres it implicitly."""
+    if not (X.max(axis=0) != X.min(axis=0)).nnz:  # ARPACK fails if no column varies
+        return X[:1].toarray()[0], np.zeros((n_components, X.shape[1]))
+    found = _fit_pca(X.astype(float, copy=False), n_components, "arpack", random_state)
+    return found.mean_, found.components_
 
 
-def _scikit_learns(X: Any, n_components: int, solver: str, seed: int) -> PCA:
-    with np.errstate(divide="ignore", invalid="ignore"):  # shares of a variance of 0, which nobody asks for
-        return PCA(n_components, svd_solver=solver, random_state=seed, copy=False).fit(X)
+def _fit_pca(X: Any, n_components: int, solver: str, random_state: Any) -> PCA:
+    with np.errstate(divide="ignore", invalid="ignore"):  # ratios of a total variance of 0, which are not used
+        return PCA(n_components, svd_solver=solver, random_state=random_state, copy=False).fit(X)
 
 
-def _mean(X: Any) -> NDArray[Any]:
-    return sum(block.sum(axis=0) for _, block in _blocks(X)) / X.shape[0]
+def _mean(X: Any) -> Array:
+    return np.asarray(sum(block.sum(axis=0) for _, block in _blocks(X)) / X.shape[0])
 
 
-def _moments(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Means and standard deviations of the columns."""
+def _moments(X: Any) -> tuple[Array, Array]:
+    """Return means and standard deviations of the columns."""
     if sparse.issparse(X):
         X = X.astype(float)
         mean = np.asarray(X.mean(axis=0)).ravel()
@@ -111,8 +272,12 @@ def _moments(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     return mean, np.sqrt(sum(((block - mean) ** 2).sum(axis=0) for _, block in _blocks(X)) / X.shape[0])
 
 
-def _blocks(X: Any) -> Iterator[tuple[slice, NDArray[Any]]]:
+def _blocks(X: Any) -> Iterator[tuple[slice, Array]]:
+    """Yield consecutive rows of X as dense float64 copies, and where they are."""
     for start in range(0, X.shape[0], ROWS_AT_ONCE):
         rows = slice(start, start + ROWS_AT_ONCE)
         block = X[rows]
-        yield rows, block.astype(float).toarray() if sparse.issparse(block) else np.array(block, dtype=float)
+        if sparse.issparse(block):
+            yield rows, block.astype(float).toarray()
+        else:  # always in C order, since sums round differently in another
+            yield rows, np.array(block, dtype=float, order="C")

@@ -1,4 +1,4 @@
-"""snekhorn doctor: is everything in order?"""
+"""snekhorn doctor: check the installation."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import typer
 
 from .. import __version__
 from . import options
-from .session import session
+from .session import BUG, session
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "pyarrow", "matplotlib", "typer", "tqdm")
 EXTRAS = ("anndata", "scanpy", "pandas", "polars")
 
 
-def doctor(*, as_json: options.Json = False, quiet: options.Quiet = False) -> None:
-    """Show versions, threads and the state of the compiled code, and lay out a few points as a test."""
-    with session(as_json=as_json, quiet=quiet) as run:
-        from ..runtime.execution import count_threads
+def doctor(*, as_json: options.Json = False, quiet: options.Quiet = False, debug: options.Debug = False) -> None:
+    """Show versions, threads, memory and the state of the compiled code, and lay out a few points as a test."""
+    with session(as_json=as_json, quiet=quiet, debug=debug) as run:
+        from ..runtime.execution import Threads
         from ..runtime.memory import GIB, available_bytes
 
         memory = available_bytes()
@@ -31,15 +31,15 @@ def doctor(*, as_json: options.Json = False, quiet: options.Quiet = False) -> No
             "python": platform.python_version(),
             "platform": platform.platform(),
             "packages": {name: _version(name) for name in (*PACKAGES, *EXTRAS)},
-            "threads": count_threads(None),
+            "threads": Threads.from_jobs(None).n_threads,
             "memory_available_gib": None if memory is None else round(memory / GIB, 1),
-            "compiled": compiled(),
+            "compiled": compiled_code(),
         }
         with run.stage("test", "laying out 400 points"):
             facts["test"] = _self_test()
         run.result(facts, _text(facts))
         if not facts["test"]["passed"]:
-            raise typer.Exit(1)
+            raise typer.Exit(BUG)
 
 
 def _version(name: str) -> str | None:
@@ -49,22 +49,18 @@ def _version(name: str) -> str | None:
         return None
 
 
-def compiled() -> dict[str, Any]:
-    """Where numba keeps compiled code, and how much there is."""
-    from ..kernels import symmetric_sums as symmetric
+def compiled_code() -> dict[str, Any]:
+    """Return the folder where numba keeps compiled code, and how much there is."""
+    from ..kernels.arithmetic import fast_exp
 
-    kernel: Any = symmetric.dense_terms
-    folder = Path(kernel._cache.cache_path)  # beside the package, or where NUMBA_CACHE_DIR says
-    files = list(folder.glob("*.nbc"))
-    return {"folder": str(folder), "functions": len(files), "megabytes": round(_size(files) / 1e6, 1)}
-
-
-def _size(files: list[Path]) -> int:
-    return sum(file.stat().st_size for file in files)
+    folder = fast_exp.stats.cache_path  # next to the package, or in NUMBA_CACHE_DIR; None if nothing can be kept
+    files = [] if folder is None else list(Path(folder).glob("*.nbc"))
+    size = sum(file.stat().st_size for file in files)
+    return {"folder": folder, "functions": len(files), "megabytes": round(size / 1e6, 1)}
 
 
 def _self_test() -> dict[str, Any]:
-    """Three clusters in ten dimensions: the layout must keep them, twice the same."""
+    """Lay out three clusters in ten dimensions twice: they must stay apart, and both layouts must be identical."""
     import numpy as np
 
     from .. import TSNEkhorn
@@ -87,13 +83,14 @@ def _text(facts: dict[str, Any]) -> str:
     packages = [f"  {name:14}{found or 'not installed'}" for name, found in facts["packages"].items()]
     compiled, test = facts["compiled"], facts["test"]
     state = f"{compiled['functions']} functions, {compiled['megabytes']} MB" if compiled["functions"] else "none yet"
+    memory = facts["memory_available_gib"]
     return "\n".join(
         [
             f"snekhorn {facts['snekhorn']}, Python {facts['python']} ({sys.executable}), {facts['platform']}",
             *packages,
-            f"threads: {facts['threads']}; memory available: {facts['memory_available_gib']} GiB",
+            f"threads: {facts['threads']}; available memory: {'unknown' if memory is None else f'{memory} GiB'}",
             f"compiled code: {state} in {compiled['folder']}",
             f"test: {'passed' if test['passed'] else 'FAILED'} in {test['seconds']} s "
-            f"(accuracy {test['knn_accuracy']:.3f}, same bits twice: {'yes' if test['same_twice'] else 'no'})",
+            f"(accuracy {test['knn_accuracy']:.3f}, reproducible: {'yes' if test['same_twice'] else 'no'})",
         ]
     )

@@ -1,0 +1,130 @@
+"""snekhorn affinity: compute an affinity matrix."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from ..errors import InputError
+from ..io.read import check_input
+from ..registry import AFFINITIES
+from ..runtime.checks import check_jobs
+from . import options
+from .input_points import Source, read_points
+from .options import DEFAULT_PERPLEXITY, parse_perplexities, split
+from .output_files import check_files, write_each
+from .session import Session, session
+
+SUM_TOLERANCE = 1e-3  # rows whose sums differ from 1 by more are scaled before their perplexities are computed
+
+
+def affinity(  # noqa: PLR0913
+    input: options.Input,
+    *,
+    kind: Annotated[options.Kind, typer.Option("--kind", "-k", help="Kind of affinity.")] = "symmetric-entropic",
+    perplexity: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--perplexity",
+            "-p",
+            help="Effective number of neighbours per point; 'multiscale' takes several, separated by commas.  "
+            "(default: 30; for 'multiscale', a range that fits the data)",
+            metavar="N[,N...]",
+        ),
+    ] = None,
+    neighbors: Annotated[
+        int,
+        typer.Option("--neighbors", help="Number of neighbours per point in the matrix; 0 for 3 times the perplexity."),
+    ] = 0,
+    self_loops: Annotated[
+        bool, typer.Option(help="Count each point among its own neighbours; 'embed' does not, by default.")
+    ] = True,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Sparse matrix: .npz (SciPy) or .mtx.")],
+    columns: options.Columns = None,
+    label: options.Label = None,
+    id: options.Id = None,
+    rep: options.Rep = None,
+    metric: options.Metric = "sqeuclidean",
+    pca: options.Pca = None,
+    standardize: options.Standardize = False,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Compute an affinity between the points of a file, as a sparse matrix, and report how accurately it was solved.
+
+    snekhorn affinity cells.csv --perplexity 30 --out P.npz
+    """
+    with session(as_json=as_json, quiet=quiet, debug=debug) as run:
+        check_input(input)
+        check_jobs(jobs)
+        perplexities = parse_perplexities(perplexity)
+        if neighbors < 0:
+            raise InputError(f"--neighbors must be at least 0, got {neighbors}.")
+        check_files([(out, (".npz", ".mtx"))], [input], force=force)
+        model = _make_affinity(run, kind, perplexities)
+        source = Source(input, split(columns), label, id, rep)
+        points = read_points(run, source, metric=metric, pca=pca, standardize=standardize, seed=seed)
+        model.set_params(metric=metric, n_neighbors=neighbors or "auto", self_loops=self_loops, n_jobs=jobs)
+        with run.stage("affinity", f"computing the {kind} affinity of {points.X.shape[0]:,} points"):
+            P = model.set_params(verbose=run.shows_progress).fit_transform(points.X)
+        write_each(run, {out: lambda file: _write(P, file)})
+        rows, scaled = _row_perplexities(P)
+        facts = {
+            "input": str(input),
+            "kind": kind,
+            "n_points": P.shape[0],
+            "n_entries": int(P.nnz),
+            "row_perplexities": {"min": rows.min(), "median": float(sorted(rows)[len(rows) // 2]), "max": rows.max()},
+            "rows_scaled_to_sum_to_1": scaled,
+            "report": {**asdict(model.report_), "n_floor_rows": model.report_.n_floor_rows},
+            "files": {"affinity": str(out)},
+        }
+        run.result(
+            facts,
+            f"{P.shape[0]:,} points, {P.nnz:,} entries\n{model.report_}\nrow perplexities from {rows.min():.2f} to "
+            f"{rows.max():.2f}{' (rows scaled to sum to 1)' if scaled else ''}\naffinity: {out}",
+        )
+
+
+def _make_affinity(run: Session, kind: str, perplexities: list[float]) -> Any:
+    """Build an affinity of the registry with the perplexities it takes: several, one or none."""
+    entry = AFFINITIES[kind]
+    accepted = inspect.signature(entry.load()).parameters
+    given: dict[str, Any] = {}
+    if "perplexities" in accepted:
+        given = {"perplexities": perplexities} if perplexities else {}
+    elif "perplexity" in accepted:
+        if len(perplexities) > 1:
+            names = ", ".join(f"{perplexity:g}" for perplexity in perplexities)
+            raise InputError(f"--kind {kind} takes one perplexity, got {names}; choose one, or --kind multiscale.")
+        given = {"perplexity": perplexities[0] if perplexities else DEFAULT_PERPLEXITY}
+    elif perplexities:
+        run.note(f"--perplexity is ignored: --kind {kind} has none")
+    return entry.load()(**{**given, **entry.parameters})
+
+
+def _write(P: Any, file: Path) -> None:
+    from scipy import io as scipy_io
+    from scipy import sparse
+
+    write = sparse.save_npz if file.suffix == ".npz" else scipy_io.mmwrite
+    write(str(file), P)
+
+
+def _row_perplexities(P: Any) -> tuple[Any, bool]:
+    """Return the perplexities of the rows, scaled to sum to 1, and whether the scaling changed them."""
+    from scipy import sparse
+
+    from ..affinities import row_perplexities
+
+    sums = np.asarray(P.sum(axis=1)).ravel()
+    return row_perplexities(sparse.diags_array(1.0 / sums) @ P), bool(abs(sums - 1.0).max() > SUM_TOLERANCE)

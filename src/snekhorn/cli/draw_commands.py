@@ -1,0 +1,79 @@
+"""snekhorn plot and snekhorn view: draw a layout, or show it on an interactive page."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import InputError
+from ..io import check_output, read_layouts
+from . import options
+from .options import split
+from .output_files import PAGES, PLOTS, color_values, draw, write_each
+from .session import session
+
+Color = Annotated[str | None, typer.Option("--color", "-c", help="Column to colour the points by.")]
+Title = Annotated[str | None, typer.Option(help="Title above the points.  (default: the name of the file)")]
+
+
+def plot(
+    embedding: options.Layout,
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Plot: .png, .svg or .pdf.")],
+    color: Color = None,
+    coordinates: options.Coordinates = None,
+    title: Title = None,
+    dpi: Annotated[int, typer.Option(min=20, max=2000, help="Resolution in dots per inch.")] = 200,
+    force: options.Force = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Draw a layout; several layouts in one file become one sheet.
+
+    snekhorn plot cells.tsnekhorn.parquet --color type --out cells.pdf
+    """
+    with session(as_json=as_json, quiet=quiet, debug=debug) as run:
+        check_output(out, PLOTS, force=force)
+        with run.stage("read", f"reading {embedding}"):
+            found = read_layouts(embedding, columns=split(coordinates))
+            if color is not None:
+                color_values(found.metadata, color)  # raises if there is no such column
+        write_each(run, {out: lambda file: draw(found, file, color=color, title=title or embedding.name, dpi=dpi)})
+        run.result({"n_points": len(found.only), "files": {"plot": str(out)}}, f"plot: {out}")
+
+
+def view(
+    embedding: options.Layout,
+    *,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Page: .html.  (default: next to the layout)")] = None,
+    color: Color = None,
+    coordinates: options.Coordinates = None,
+    title: Title = None,
+    show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
+    force: options.Force = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Write an interactive page of a layout, a single file that needs no network, and open it.
+
+    snekhorn view cells.tsnekhorn.parquet --color type
+    """
+    with session(as_json=as_json, quiet=quiet, debug=debug) as run:
+        from ..page import write_page
+
+        out = out or embedding.with_suffix(".html")
+        check_output(out, PAGES, force=force)
+        with run.stage("read", f"reading {embedding}"):
+            found = read_layouts(embedding, columns=split(coordinates))
+            if (d := found.only.shape[1]) != 2:
+                raise InputError(f"{embedding} is {d}-dimensional, but a page shows 2 dimensions; use 'snekhorn plot'.")
+        name = title or embedding.name
+        write_each(run, {out: lambda file: write_page(file, found.only, found.metadata, color=color, title=name)})
+        run.result({"n_points": len(found.only), "files": {"html": str(out)}}, f"page: {out}")
+        if show:
+            webbrowser.open(out.resolve().as_uri())

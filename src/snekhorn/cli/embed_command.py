@@ -1,0 +1,213 @@
+"""snekhorn embed: lay out the points of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ..errors import InputError
+from ..io import Layouts, Table, write_layouts
+from ..io.read import check_input
+from ..registry import METHODS
+from ..runtime.checks import check_jobs
+from . import options
+from .input_points import Points, Source, read_points
+from .layout_report import LayoutReport, measure
+from .options import DEFAULT_PERPLEXITY, parse_perplexities, split
+from .output_files import Outputs, default_outputs, draw, save_model, write_each
+from .session import USER_ERRORS, Session, session
+
+if TYPE_CHECKING:
+    from ..estimators import NeighborEmbedding
+
+
+def embed(  # noqa: PLR0913
+    input: options.Input,
+    *,
+    perplexity: options.Perplexities = None,
+    method: Annotated[
+        options.Method, typer.Option("--method", "-m", help="Method of dimension reduction.")
+    ] = "tsnekhorn",
+    label: options.Label = None,
+    id: options.Id = None,
+    columns: options.Columns = None,
+    rep: options.Rep = None,
+    metric: options.Metric = "sqeuclidean",
+    pca: options.Pca = None,
+    standardize: options.Standardize = False,
+    dimensions: Annotated[int, typer.Option("--dimensions", "-d", min=1, max=3, help="Dimension of the layout.")] = 2,
+    self_loops: Annotated[
+        bool, typer.Option("--self-loops", help="Count each point among its own neighbours.")
+    ] = False,
+    exaggeration: Annotated[
+        float, typer.Option(help="Factor of the attraction; above 1, clusters are tighter and further apart.")
+    ] = 1.0,
+    max_iter: Annotated[int, typer.Option(min=1, help="Maximum number of iterations.")] = 2000,
+    tol: Annotated[
+        float, typer.Option(help="Stop when the loss decreases by less than this (relative, per iteration).")
+    ] = 3e-5,
+    init: Annotated[Literal["pca", "spectral", "random"], typer.Option(help="Initial layout.")] = "pca",
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Table: .parquet, .csv, .tsv, .arrow, .feather or .npy.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot: .png, .svg or .pdf.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Interactive page: .html.")] = None,
+    save_model: Annotated[
+        Path | None, typer.Option(help="Model for 'snekhorn transform' and snekhorn.load: .npz.")
+    ] = None,
+    color: Annotated[str | None, typer.Option(help="Column to colour the points by.  (default: the label)")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of plot and page.  (default: the name of the file)")] = None,
+    scores: Annotated[bool, typer.Option(help="Measure how faithful the layout is to the data.")] = True,
+    force: options.Force = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Lay out the points of a file: a table of coordinates, a plot, and a page to explore.
+
+    Numeric columns are the features; all others are kept as metadata. Without
+    --out, --plot, --html or --save-model, the command writes a table, a plot
+    and a page to the current folder, named after the input.
+
+    snekhorn embed cells.csv --label type
+
+    snekhorn embed cells.h5ad --label leiden --perplexity 10,30,100 --plot sheet.png
+    """
+    with session(as_json=as_json, quiet=quiet, debug=debug) as run:
+        check_input(input)
+        check_jobs(jobs)
+        perplexities = parse_perplexities(perplexity) or [DEFAULT_PERPLEXITY]
+        outputs = Outputs(out, plot, html, save_model)
+        outputs = outputs if outputs.paths else default_outputs(input, method)
+        outputs.check([input], force=force, several=len(perplexities) > 1)
+        if dimensions != 2 and outputs.html is not None:
+            raise InputError(f"the page shows 2 dimensions, but --dimensions is {dimensions}; use --out or --plot.")
+        source = Source(input, split(columns), label, id, rep)
+        points = read_points(run, source, metric=metric, pca=pca, standardize=standardize, seed=seed)
+        model = METHODS[method].load()(
+            **METHODS[method].parameters,
+            n_components=dimensions,
+            metric=metric,
+            self_loops=self_loops,
+            exaggeration=exaggeration,
+            max_iter=max_iter,
+            tol=tol,
+            init=init,
+            n_jobs=jobs,
+            random_state=seed,
+            verbose=run.shows_progress,
+        )
+        _check_color(run, points.table, color)
+        fitted = _fit(run, model, points.X, perplexities)
+        report = LayoutReport.of(input, method, points, fitted)
+        if scores and not run.interrupted:
+            _measure(run, report, points, fitted, metric, jobs)
+        named = len(perplexities) > 1  # even if an interrupt has left only one
+        writers = _writers(
+            outputs, report, points, fitted, named=named, color=color or label, title=title or input.name
+        )
+        write_each(run, writers)
+        run.result(report.facts(outputs), report.text(outputs, run))
+
+
+def _check_color(run: Session, table: Table, color: str | None) -> None:
+    """Raise if there is no column to colour by; keep one that is a feature among the metadata, too."""
+    if color is None:
+        return
+    if color in table.columns and color not in table.metadata.column_names:
+        table.keep(color)
+        run.note(f"column {color!r} is also a feature; to use it for colour only, list the features with --columns")
+    table.values(color)
+
+
+def _fit(run: Session, model: NeighborEmbedding, X: Any, perplexities: list[float]) -> list[NeighborEmbedding]:
+    """Lay out at every perplexity; after an interrupt, return the layouts there are."""
+    from ..embedding.embedding_report import Stop
+    from ..estimators.sweep import sweep
+    from .doctor_command import compiled_code
+
+    names = ", ".join(f"{perplexity:g}" for perplexity in perplexities)
+    first = "" if compiled_code()["functions"] else " (this first run also compiles)"
+    found: list[NeighborEmbedding] = []
+    with run.stage("layout", f"laying out {X.shape[0]:,} points, perplexity {names}{first}"):
+        if len(perplexities) > 1:
+            several = sweep(model, X, perplexities)
+        else:
+            several = iter([model.set_params(perplexity=perplexities[0]).fit(X)])
+        try:
+            for fitted in several:
+                found.append(fitted)
+                if fitted.report_.reason == Stop.INTERRUPTED.value:
+                    run.interrupted = True
+                    break
+        except KeyboardInterrupt:
+            if not found:
+                raise
+            run.interrupted = True
+            run.note("interrupted; the layouts finished so far are kept")
+    return found
+
+
+def _measure(
+    run: Session,
+    report: LayoutReport,
+    points: Points,
+    fitted: list[NeighborEmbedding],
+    metric: str,
+    jobs: int | None,
+) -> None:
+    """Score the layouts; an error here must not cost them."""
+    layouts = [model.embedding_ for model in fitted]
+    metric = "euclidean" if metric == "sqeuclidean" else metric
+    with run.stage("scores", "measuring how faithful the layout is"):
+        try:
+            report.scores = measure(run, points.X, layouts, points.table, metric=metric, n_jobs=jobs)
+        except KeyboardInterrupt:
+            run.interrupted = True
+            run.note("interrupted; the layout is kept, without scores")
+        except USER_ERRORS as error:
+            run.note(f"no scores: {error}")
+        except Exception as error:
+            run.postpone(error)
+
+
+def _writers(
+    outputs: Outputs,
+    report: LayoutReport,
+    points: Points,
+    fitted: list[NeighborEmbedding],
+    *,
+    named: bool,
+    color: str | None,
+    title: str,
+) -> dict[Path, Callable[[Path], None]]:
+    """Return a function for each file asked for; `named` layouts go by their perplexity."""
+    layouts = {f"{model.perplexity:g}" if named else "": model.embedding_ for model in fitted}
+    found = Layouts(layouts, points.table.metadata)
+    writers: dict[Path, Callable[[Path], None]] = {}
+    if outputs.table:
+        writers[outputs.table] = lambda file: write_layouts(found, file)
+    if outputs.plot:
+        writers[outputs.plot] = lambda file: draw(found, file, color=color, title=title)
+    if outputs.html:
+        page_title = f"{title}, perplexity {fitted[0].perplexity:g}" if named else title
+        writers[outputs.html] = lambda file: _write_page(file, found, points, report, color=color, title=page_title)
+    if outputs.model:
+        writers[outputs.model] = lambda file: save_model(fitted[0], points, file)
+    return writers
+
+
+def _write_page(
+    file: Path, found: Layouts, points: Points, report: LayoutReport, *, color: str | None, title: str
+) -> None:
+    """Write a page of the first layout."""
+    from ..page import write_page
+
+    write_page(
+        file, found.only, found.metadata, color=color, ids=points.table.id, title=title, summary=report.summary(0)
+    )

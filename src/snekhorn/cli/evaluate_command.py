@@ -1,0 +1,141 @@
+"""snekhorn evaluate: measure how faithful a layout is to its data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+import typer
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from ..io import Layouts, read_layouts
+from ..io.read import check_input
+from ..runtime.checks import check_jobs
+from . import options
+from .input_points import Source, note_unequal_columns
+from .layout_report import measure, score_lines
+from .options import split
+from .session import Session, session
+
+if TYPE_CHECKING:
+    from ..io import Table
+
+Order = NDArray[np.intp]
+
+
+def evaluate(  # noqa: PLR0913
+    input: options.Input,
+    embedding: options.Layout,
+    *,
+    label: options.Label = None,
+    id: options.Id = None,
+    columns: options.Columns = None,
+    rep: options.Rep = None,
+    standardize: options.Standardize = False,
+    coordinates: options.Coordinates = None,
+    metric: options.Metric = "euclidean",
+    sample: Annotated[
+        int | None,
+        typer.Option(min=2, help="Number of points to measure on.  (default: all up to 5,000, otherwise 1,000)"),
+    ] = None,
+    jobs: options.Jobs = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Measure how faithful a layout is to its data; the layout may come from any program.
+
+    Rows are matched by --id, or by another column that identifies the rows in
+    both files. If there is none, both files must have the same order.
+
+    snekhorn evaluate cells.csv cells.tsnekhorn.parquet --label type
+    """
+    with session(as_json=as_json, quiet=quiet, debug=debug) as run:
+        for path in (input, embedding):
+            check_input(path)
+        check_jobs(jobs)
+        from ..geometry.distance_metrics import check_metric
+        from ..geometry.preprocessing import Preprocessing
+
+        check_metric(metric)
+        with run.stage("read", f"reading {input} and {embedding}"):
+            table = Source(input, split(columns), label, id, rep).read()
+            found = read_layouts(embedding, columns=split(coordinates))
+            _check_lengths(input, embedding, table, found)
+            order = _match_rows(run, input, embedding, table, found, asked=id is not None)
+        if standardize:
+            table.X = Preprocessing(standardize=True).fit_transform(table.X)
+        else:
+            note_unequal_columns(run, table)
+        with run.stage("scores", "measuring how faithful the layout is"):
+            layouts = [Z[order] for Z in found.layouts.values()]
+            measured = measure(run, table.X, layouts, table, metric=metric, sample=sample or "auto", n_jobs=jobs)
+            scores = dict(zip(found.layouts, measured, strict=True))
+        facts = {"input": str(input), "embedding": str(embedding), "n_points": len(order)}
+        facts["scores"] = scores if len(scores) > 1 else next(iter(scores.values()))
+        run.result(facts, "\n".join(score_lines(list(scores.values()), list(scores))))
+
+
+def _check_lengths(input: Path, embedding: Path, table: Table, found: Layouts) -> None:
+    n, m = table.X.shape[0], len(found.only)
+    if n != m:
+        raise InputError(
+            f"{input} has {n:,} rows, but {embedding} has {m:,}; pass a layout with one row per row of the data."
+        )
+
+
+def _match_rows(run: Session, input: Path, embedding: Path, table: Table, found: Layouts, *, asked: bool) -> Order:
+    """Return the rows of the layout in the order of the input.
+
+    The id column decides, if there is one. Otherwise any column that identifies the rows of both files may, unless
+    another one says that the rows are in order already.
+    """
+    in_order = np.arange(table.X.shape[0])
+    if asked and table.id not in found.metadata.column_names:
+        run.note(f"{embedding} has no column {table.id!r}; rows are assumed to be in the same order")
+        return in_order
+    common = [name for name in table.metadata.column_names if name in found.metadata.column_names]
+    if table.id in common:
+        common = [table.id]
+    both = {name: _common_values(table.metadata, found.metadata, name) for name in common}
+    orders = {name: order for name in common if (order := _permutation(*both[name])) is not None}
+    if table.id in common and not orders:
+        raise InputError(
+            f"column {table.id!r} does not identify the same rows in {input} and {embedding}; "
+            "pass the layout of these points."
+        )
+    moved = {name: order for name, order in orders.items() if (order != in_order).any()}
+    if not moved or len(moved) < len(orders):
+        differing = [name for name, (mine, theirs) in both.items() if mine != theirs]
+        if differing and not orders:
+            run.note(
+                f"rows are assumed to be in the same order, although column {differing[0]!r} differs; "
+                "pass --id to match them"
+            )
+        return in_order
+    name, order = next(iter(moved.items()))
+    if table.id is None:
+        run.note(f"the rows of the files are in a different order; they are matched by column {name!r}")
+    return order
+
+
+def _permutation(mine: list[Any], theirs: list[Any]) -> Order | None:
+    """Return the position of each of my values among theirs, or None if the values do not identify the same rows."""
+    positions = {value: position for position, value in enumerate(theirs)}
+    if len(positions) < len(theirs) or positions.keys() != set(mine):
+        return None
+    return np.array([positions[value] for value in mine])
+
+
+def _common_values(mine: pa.Table, theirs: pa.Table, name: str) -> tuple[list[Any], list[Any]]:
+    """Return a column of both tables with one type: that of mine, else that of theirs, else text."""
+    column, other = mine.column(name), theirs.column(name)
+    for kind in (column.type, other.type):
+        try:
+            return column.cast(kind).to_pylist(), other.cast(kind).to_pylist()
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            continue
+    return list(map(str, column.to_pylist())), list(map(str, other.to_pylist()))

@@ -1,0 +1,119 @@
+"""Read the points of a command from a file and preprocess them: standardise, reduce to principal components."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
+from .session import Session
+
+if TYPE_CHECKING:
+    from ..geometry.preprocessing import Preprocessing
+    from ..io import Table
+
+ARRAY_SUFFIXES = (".npy", ".npz", ".mtx", ".mtx.gz")  # formats whose columns have no names, only numbers
+FEW_ROWS = 10  # with fewer rows, distinct values say nothing about whether a column is a label or an id
+UNEQUAL = 100.0  # ratio of standard deviations above which columns probably have different units
+MANY_COLUMNS = 50  # more are reduced to this many principal components, as in the paper
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of points, and the roles of its columns."""
+
+    path: Path
+    columns: list[str] | None = None
+    label: str | None = None
+    id: str | None = None
+    rep: str | None = None
+    of_model: bool = False  # whether `columns` are those that a model needs
+
+    def read(self) -> Table:
+        from ..io import read_table
+
+        return read_table(
+            self.path, columns=self.columns, label=self.label, id=self.id, rep=self.rep, of_model=self.of_model
+        )
+
+    def column_names(self, table: Table) -> list[str] | None:
+        """Return the names of the columns, or None if they are only numbered."""
+        numbered = self.columns is None and self.path.name.lower().endswith(ARRAY_SUFFIXES)
+        return None if numbered else table.columns
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points to lay out.
+
+    Parameters
+    ----------
+    table : Table
+        The file as read.
+    X : array or sparse matrix
+        Its numbers after preprocessing.
+    preprocessing : Preprocessing or None
+        What new points must go through; None if that is nothing, not even choosing columns by name.
+    """
+
+    table: Table
+    X: Any
+    preprocessing: Preprocessing | None
+
+
+def read_points(run: Session, source: Source, *, metric: str, pca: int | None, standardize: bool, seed: int) -> Points:
+    """Read a file, standardise its columns if asked for, and reduce them to principal components if there are many."""
+    from ..geometry.distance_metrics import check_metric
+    from ..geometry.preprocessing import Preprocessing
+
+    check_metric(metric)
+    with run.stage("read", f"reading {source.path}"):
+        table = source.read()
+        for note in table.notes:
+            run.note(note)
+    note_label_like_id(run, table)
+    n, p = table.X.shape
+    if n < 2:
+        raise InputError(f"{source.path} has 1 row; a layout needs at least 2 points.")
+    if not standardize:
+        note_unequal_columns(run, table)
+    default = MANY_COLUMNS if metric in ("sqeuclidean", "euclidean") else 0
+    n_components = default if pca is None else pca
+    preprocessing = Preprocessing(standardize=standardize, n_components=n_components or None, random_state=seed)
+    names = source.column_names(table)
+    if 0 < n_components < min(n, p):
+        stage = f"reducing {p:,} columns to {n_components} principal components"
+    elif standardize:
+        stage = "standardising columns"
+    elif names is None:
+        return Points(table, table.X, None)
+    else:
+        return Points(table, table.X, preprocessing.fit(table.X, feature_names=names))
+    with run.stage("pca", stage):
+        preprocessing.fit(table.X, feature_names=names)
+        return Points(table, preprocessing.transform(table.X), preprocessing)
+
+
+def note_label_like_id(run: Session, table: Table) -> None:
+    """Note that a label column has so many values that it seems to identify the rows."""
+    if table.label is None or table.metadata.num_rows < FEW_ROWS:
+        return
+    column = table.metadata.column(table.label)
+    n_classes = len(column.unique())
+    if n_classes > len(column) // 2:
+        run.note(
+            f"label column {table.label!r} has {n_classes:,} distinct values in {len(column):,} rows, so it defines "
+            f"no groups; if it identifies the rows, pass --id {table.label}"
+        )
+
+
+def note_unequal_columns(run: Session, table: Table) -> None:
+    """Note that some columns vary so much more than others that they dominate the distances."""
+    from ..geometry.preprocessing import spread_ratio
+
+    if table.X.shape[1] <= MANY_COLUMNS and (ratio := spread_ratio(table.X)) > UNEQUAL:
+        run.note(
+            f"the standard deviations of the columns differ by a factor of up to {ratio:,.0f}; "
+            "pass --standardize to make them equal"
+        )

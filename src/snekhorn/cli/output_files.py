@@ -1,0 +1,127 @@
+"""Write the files of a layout: table, plot, page and model. Each is written whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ..errors import InputError
+from ..io import Layouts, check_output, replacing
+from ..io.layouts import SUFFIXES as LAYOUT_SUFFIXES
+from ..io.layouts import TABLES
+from ..io.read import READERS
+from ..io.table import column_values
+from .input_points import Points
+from .session import USER_ERRORS, Session
+
+if TYPE_CHECKING:
+    from ..estimators import NeighborEmbedding
+
+PLOTS = (".png", ".svg", ".pdf")
+PAGES = (".html",)
+MODELS = (".npz",)
+SECONDS_PER_YEAR = 365.2425 * 86400.0  # dates are coloured by year, as a decimal number
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Files to write; None for those not asked for."""
+
+    table: Path | None = None
+    plot: Path | None = None
+    html: Path | None = None
+    model: Path | None = None
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """Return the files asked for, by kind."""
+        named = {"table": self.table, "plot": self.plot, "html": self.html, "model": self.model}
+        return {name: path for name, path in named.items() if path is not None}
+
+    def check(self, inputs: list[Path], *, force: bool, several: bool) -> None:
+        """Raise, before any work, if one of the files cannot be written."""
+        kinds = {"table": LAYOUT_SUFFIXES, "plot": PLOTS, "html": PAGES, "model": MODELS}
+        check_files([(path, kinds[name]) for name, path in self.paths.items()], inputs, force=force)
+        if several and self.table is not None and self.table.suffix.lower() not in TABLES:
+            raise InputError(
+                f"{self.table} can hold only one layout, but several perplexities were given; use {', '.join(TABLES)}."
+            )
+        if several and self.model is not None:
+            raise InputError("--save-model saves one layout, but several perplexities were given; choose one.")
+
+
+def check_files(outputs: list[tuple[Path, tuple[str, ...]]], inputs: list[Path], *, force: bool) -> None:
+    """Raise if a file cannot be written, is named twice, or is an input."""
+    taken = {path.resolve() for path in inputs}
+    for path, suffixes in outputs:
+        check_output(path, suffixes, force=force)
+        if path.resolve() in taken:
+            raise InputError(f"{path} is named twice, or is the input; choose another name.")
+        taken.add(path.resolve())
+
+
+def default_outputs(input: Path, method: str) -> Outputs:
+    """Name a table, a plot and a page after the input, in the current folder."""
+    suffix = next((suffix for suffix in sorted(READERS, key=len)[::-1] if input.name.lower().endswith(suffix)), "")
+    stem = f"{input.name[: len(input.name) - len(suffix)]}.{method}"
+    return Outputs(Path(f"{stem}.parquet"), Path(f"{stem}.png"), Path(f"{stem}.html"))
+
+
+def write_each(run: Session, writers: dict[Path, Callable[[Path], None]]) -> None:
+    """Write every file; one that fails does not cost the others."""
+    failures, written = [], []
+    for path, write in writers.items():
+        try:
+            with run.stage("write", f"writing {path}"), replacing(path) as file:
+                write(file)
+            written.append(str(path))
+        except InputError as error:
+            failures.append(str(error))
+        except (*USER_ERRORS, pa.ArrowException) as error:  # Arrow refuses a few types in some formats
+            failures.append(f"{path} could not be written ({str(error) or type(error).__name__}).")
+        except KeyboardInterrupt:
+            run.interrupted = True
+            failures.append(f"{path} was not written because of the interrupt.")
+            break
+        except Exception as error:
+            run.postpone(error)
+    if failures:
+        others = f" Written: {', '.join(written)}." if written else ""
+        raise InputError(" ".join(failures) + others)
+
+
+def draw(found: Layouts, file: Path, *, color: str | None, title: str, dpi: int = 200) -> None:
+    """Draw one layout, or a sheet of several."""
+    from .. import plots
+
+    values = None if color is None else color_values(found.metadata, color)
+    if len(found.layouts) > 1:
+        named = {f"perplexity {key}": Z for key, Z in found.layouts.items()}
+        figure: Any = plots.sheet(named, values, label=color or "")
+        figure.suptitle(title, x=0.01, ha="left", fontsize="xx-large", parse_math=False)
+    else:
+        figure = plots.scatter(found.only, values, title=title, label=color or "").figure
+    plots.save(figure, file, format=file.suffix[1:], dpi=dpi)
+
+
+def color_values(metadata: pa.Table, name: str) -> Any:
+    """Return the values of a column to colour by; dates become decimal years."""
+    values = column_values(metadata, name)
+    if not pa.types.is_temporal(metadata.schema.field(name).type):
+        return values
+    return values.astype("datetime64[s]").astype(float) / SECONDS_PER_YEAR + 1970.0
+
+
+def save_model(model: NeighborEmbedding, points: Points, file: Path) -> None:
+    """Save the layout together with what new points must go through before it."""
+    from sklearn.pipeline import Pipeline
+
+    from ..estimators.saved_models import save
+
+    steps = [("preprocessing", points.preprocessing), ("layout", model)]
+    whole = model if points.preprocessing is None else Pipeline(steps)
+    save(whole, file, source={} if points.table.rep is None else {"rep": points.table.rep})

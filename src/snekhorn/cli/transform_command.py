@@ -1,0 +1,95 @@
+"""snekhorn transform: place new points in a saved layout."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from ..errors import InputError
+from ..io import Layouts, Table, write_layouts
+from ..io.read import check_input
+from ..runtime.checks import check_jobs
+from . import options
+from .input_points import ARRAY_SUFFIXES, Source
+from .output_files import Outputs, write_each
+from .session import Session, session
+
+Rep = Annotated[
+    str | None, typer.Option("--rep", help="H5AD only: entry of obsm to use, or X.  (default: that of the model)")
+]
+ModelFile = Annotated[Path, typer.Argument(help="Model that 'snekhorn embed --save-model' wrote.", show_default=False)]
+
+
+def transform(
+    model: ModelFile,
+    input: options.Input,
+    *,
+    out: options.TableFile,
+    label: options.Label = None,
+    id: options.Id = None,
+    rep: Rep = None,
+    jobs: options.Jobs = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Place new points in a saved layout, each independently of the others; the layout does not change.
+
+    snekhorn transform digits.npz new.csv --out placed.parquet
+    """
+    with session(as_json=as_json, quiet=quiet, debug=debug) as run:
+        if not model.exists():
+            raise InputError(f"{model} does not exist; 'snekhorn embed --save-model' writes such a file.")
+        check_input(input)
+        check_jobs(jobs)
+        Outputs(out).check([model, input], force=force, several=False)
+        from ..estimators.saved_models import load_with_source
+
+        with run.stage("read", f"reading {model} and {input}"):
+            fitted, source = load_with_source(model)
+            _layout_step(fitted).set_params(n_jobs=jobs)
+            if input.name.lower().endswith(".h5ad"):
+                rep = rep or source.get("rep")
+            table, X = _read_new_points(run, fitted, Source(input, None, label, id, rep, of_model=True))
+        with run.stage("place", f"placing {X.shape[0]:,} points"), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names")  # columns are matched above
+            Z = np.asarray(fitted.transform(X))
+        write_each(run, {out: lambda file: write_layouts(Layouts({"": Z}, table.metadata), file)})
+        facts = {"model": str(model), "input": str(input), "n_points": len(Z), "files": {"table": str(out)}}
+        run.result(facts, f"{len(Z):,} points placed\ntable:  {out}")
+
+
+def _layout_step(model: Any) -> Any:
+    """Return the estimator of a model, which is the last step of a pipeline."""
+    return model.steps[-1][1] if hasattr(model, "steps") else model
+
+
+def _read_new_points(run: Session, model: Any, source: Source) -> tuple[Table, Any]:
+    """Read a file, and return it and the columns of the model, in the model's order."""
+    from ..geometry.preprocessing import column_positions
+
+    names = list(getattr(model, "feature_names_in_", []))
+    path = source.path
+    if not names:
+        table = source.read()
+        if source.column_names(table) is not None:
+            run.note(f"the model has no column names; all numeric columns of {path} are used, in their order")
+    elif path.name.lower().endswith(".h5ad"):
+        table = source.read()
+        positions = column_positions(names, table.columns)
+        return table, table.X if table.columns == names else table.X[:, positions]
+    elif path.name.lower().endswith(ARRAY_SUFFIXES) and not all(name.startswith("column_") for name in names):
+        table = source.read()  # an array has no names to match
+    else:
+        table = Source(path, names, source.label, source.id, source.rep, of_model=True).read()
+    if table.X.shape[1] != model.n_features_in_:
+        raise InputError(
+            f"the model was made with {model.n_features_in_} columns, but {path} has {table.X.shape[1]}; "
+            "leave out or add columns to match."
+        )
+    return table, table.X

@@ -1,0 +1,80 @@
+"""The program as a whole: help, version, plot, view and doctor."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from snekhorn import __version__
+from snekhorn.cli.app import app
+from snekhorn.registry import AFFINITIES, METHODS
+
+from ..page.reading import Page
+from .conftest import N
+
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+COMMANDS = [info.callback.__name__ for info in app.registered_commands]
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_plot(folder, snekhorn, layout, suffix):
+    snekhorn("plot", "layout.csv", "--color", "digit", "--out", f"t.{suffix}")
+    start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
+    assert (folder / f"t.{suffix}").read_bytes().startswith(start)
+
+
+def test_view(folder, snekhorn, layout, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    snekhorn("view", "layout.csv", "--color", "digit")
+    assert opened == [(folder / "layout.html").resolve().as_uri()]
+    snekhorn("view", "layout.csv", "--no-open", "--out", "other.html")
+    assert len(opened) == 1
+    names = Page((folder / "other.html").read_bytes()).column("name")[1]
+    assert names == [f"d{i}" for i in range(N)][::-1]
+
+
+def test_doctor(as_json):
+    facts = as_json("doctor")
+    assert facts["snekhorn"] == __version__
+    assert facts["test"]["passed"] is True
+    assert facts["packages"]["numpy"] == np.__version__
+
+
+def test_doctor_as_text(snekhorn):
+    assert "test: passed" in snekhorn("doctor").stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help(snekhorn, command):
+    text = ANSI.sub("", snekhorn(command, "--help").stdout)
+    assert f"{command} [OPTIONS]" in text
+    assert "--json" in text
+    assert "--quiet" in text
+    assert "--debug" in text
+
+
+def test_version_and_help(snekhorn):
+    assert snekhorn("--version").stdout.strip() == __version__
+    text = ANSI.sub("", snekhorn("--help").stdout)
+    assert {"embed", "transform", "affinity", "evaluate", "plot", "view", "doctor"} <= set(COMMANDS)
+    assert all(command in text for command in COMMANDS)
+
+
+@pytest.mark.parametrize(("command", "names"), [("embed", METHODS), ("affinity", AFFINITIES)])
+def test_the_registry_is_what_can_be_chosen(snekhorn, command, names):
+    error = ANSI.sub(
+        "", snekhorn(command, "x.csv", "--kind" if command == "affinity" else "--method", "?", code=2).stderr
+    )
+    assert all(f"'{name}'" in error for name in names)
+
+
+def test_help_loads_nothing_heavy():
+    code = "import sys; sys.argv[1:] = ['--help']; import atexit; atexit.register(lambda: print(*sys.modules)); "
+    code += "from snekhorn.cli import main; main()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in result.stdout.splitlines()[-1].split()}
+    assert "typer" in loaded
+    assert not loaded & {"numba", "sklearn", "faiss", "matplotlib", "pandas"}

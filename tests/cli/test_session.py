@@ -1,0 +1,108 @@
+"""Errors: those of the user exit with 2, our own with 1; --debug shows the traceback of both."""
+
+import numpy as np
+import pytest
+
+from snekhorn.cli.session import with_option_names
+from snekhorn.errors import InputError, LayoutOverflowError
+
+ARGUMENTS = ("embed", "digits.csv", "--label", "digit", "--id", "name", "--max-iter", 20, "--quiet")
+FIT = "snekhorn.estimators.TSNEkhorn.fit"
+
+
+@pytest.fixture
+def fails(monkeypatch):
+    """Make an internal of the package raise an error."""
+
+    def patch(name, error):
+        def raising(*args, **options):
+            raise error
+
+        monkeypatch.setattr(name, raising)
+
+    return patch
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("of\n our own"), KeyError("of our own"), AssertionError("of our own"), TypeError("of our own")]
+)
+def test_a_bug_is_called_a_bug(folder, snekhorn, fails, files, error):
+    fails(FIT, error)
+    result = snekhorn(*ARGUMENTS, "--out", "t.npy", code=1)
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith(f"error: this is a bug in snekhorn ({type(error).__name__}: ")
+    assert "of our own" in result.stderr
+    assert "please report it with the traceback that --debug shows" in result.stderr
+    assert files() == {"digits.csv"}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InputError("of the user"),
+        LayoutOverflowError("of the user"),
+        OSError(28, "of the user"),
+        MemoryError("of the user"),
+    ],
+)
+def test_an_error_of_the_user_is_one_sentence(folder, snekhorn, fails, files, error):
+    fails(FIT, error)
+    result = snekhorn(*ARGUMENTS, "--out", "t.npy", code=2)
+    assert result.stderr.startswith("error: ")
+    assert "of the user" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert "bug" not in result.stderr
+    assert files() == {"digits.csv"}
+
+
+def test_memory_errors_without_a_message(folder, snekhorn, fails):
+    fails(FIT, MemoryError())
+    assert "not enough memory" in snekhorn(*ARGUMENTS, "--out", "t.npy", code=2).stderr
+
+
+@pytest.mark.parametrize(("error", "code"), [(ValueError("of our own"), 1), (InputError("of the user"), 2)])
+def test_debug_shows_the_traceback(folder, snekhorn, fails, error, code):
+    fails(FIT, error)
+    lines = snekhorn(*ARGUMENTS, "--out", "t.npy", "--debug", code=code).stderr.splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert any("embed_command.py" in line for line in lines)
+    assert lines[-1].startswith("error: ")
+    assert ("the traceback above" in lines[-1]) == (code == 1)
+
+
+def test_a_bug_in_the_scores_does_not_cost_the_layout(folder, snekhorn, fails):
+    fails("snekhorn.metrics.evaluate", ValueError("of our own"))
+    result = snekhorn(*ARGUMENTS, "--out", "t.npy", code=1)
+    assert "this is a bug in snekhorn (ValueError: of our own)" in result.stderr
+    assert np.load("t.npy").shape == (300, 2)
+
+
+def test_a_bug_in_one_file_does_not_cost_the_others(folder, snekhorn, fails, files):
+    fails("snekhorn.plots.scatter", KeyError("of our own"))
+    result = snekhorn(*ARGUMENTS, "--no-scores", "--plot", "t.png", "--out", "t.npy", "--save-model", "m.npz", code=1)
+    assert "this is a bug in snekhorn (KeyError" in result.stderr
+    assert files() == {"digits.csv", "t.npy", "m.npz"}
+
+
+def test_scores_that_cannot_be_computed_are_noted(folder, as_json, fails):
+    fails("snekhorn.metrics.evaluate", InputError("of the user"))
+    facts = as_json(*ARGUMENTS, "--out", "t.npy")
+    assert "no scores: of the user" in facts["warnings"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("n_jobs must be a number of threads; got 0.", "--jobs must be a number of threads; got 0."),
+        ("stopped at max_iter; raise max_iter.", "stopped at --max-iter; raise --max-iter."),
+        ("up to max_iter=2000; use n_components=2", "up to --max-iter=2000; use --dimensions=2"),
+        ("tol must be a positive number", "--tol must be a positive number"),
+        ("keep latent_self_loops=True", "keep latent_self_loops=True"),
+        ("the layout's max_iter", "the layout's --max-iter"),
+        ("n_jobs.csv: row 2, column 'max_iter' is empty", "n_jobs.csv: row 2, column 'max_iter' is empty"),
+        ("data/n_jobs/x.csv has no column 'my n_jobs'", "data/n_jobs/x.csv has no column 'my n_jobs'"),
+    ],
+)
+def test_parameters_are_called_by_their_options(text, expected):
+    assert with_option_names(text) == expected

@@ -1,0 +1,157 @@
+"""snekhorn transform, and models that `embed` saved: new points get all that the first ones got."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import csv as arrow_csv
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+
+import snekhorn as package
+from snekhorn.geometry.preprocessing import Preprocessing
+from snekhorn.io import read_layouts, read_table
+
+from .conftest import N
+
+FAST = ("--max-iter", 100, "--no-scores", "--quiet")
+LABELS = ("--label", "digit", "--id", "name")
+COLUMNS = ",".join(f"p{j}" for j in range(44, 9, -1))  # enough for all rows to differ
+PREPROCESSING = {
+    "nothing": ("--pca", 0),
+    "standardised": ("--standardize", "--pca", 0),
+    "components": ("--pca", 5),
+    "standardised components": ("--standardize", "--pca", 5),
+    "columns": ("--columns", COLUMNS),
+    "all": ("--columns", COLUMNS, "--standardize", "--pca", 5),
+}
+
+
+@pytest.mark.parametrize("case", PREPROCESSING)
+def test_a_loaded_model_places_raw_rows(folder, snekhorn, case):
+    options = PREPROCESSING[case]
+    snekhorn("embed", "digits.csv", *LABELS, *options, "--out", "t.npy", "--save-model", "m.npz", *FAST)
+    model, Z = package.load("m.npz"), np.load("t.npy")
+    assert isinstance(model, Pipeline)
+    names = options[1].split(",") if "--columns" in options else [f"p{j}" for j in range(64)]
+    assert list(model.feature_names_in_) == names
+    raw = pd.read_csv("digits.csv")
+    np.testing.assert_array_equal(model.transform(raw[names].to_numpy()), Z)
+    np.testing.assert_array_equal(model.transform(raw), Z)  # by name: other columns are ignored
+    np.testing.assert_array_equal(model.transform(raw[raw.columns[::-1]]), Z)
+    np.testing.assert_array_equal(model.transform(pl.read_csv("digits.csv")), Z)
+    with pytest.raises(package.errors.InputError, match="no column 'p10', which the model was made with"):
+        model.transform(raw.drop(columns="p10"))
+    with pytest.raises(package.errors.InputError, match=f"X has 3 features, .* expecting {len(names)} features"):
+        model.transform(raw[names[:3]].to_numpy())
+
+
+@pytest.mark.parametrize("case", PREPROCESSING)
+def test_new_files_get_the_same_preprocessing(folder, snekhorn, case):
+    arguments = (*LABELS, *PREPROCESSING[case], "--out", "t.npy", "--save-model", "m.npz", *FAST)
+    snekhorn("embed", "digits.csv", *arguments)
+    table = arrow_csv.read_csv("digits.csv")
+    arrow_csv.write_csv(table.select(table.column_names[::-1]), "new.csv")
+    snekhorn("transform", "m.npz", "new.csv", *LABELS, "--out", "placed.npy")
+    np.testing.assert_array_equal(np.load("placed.npy"), np.load("t.npy"))
+    arrow_csv.write_csv(table.slice(0, 7), "few.csv")
+    snekhorn("transform", "m.npz", "few.csv", *LABELS, "--out", "few.npy")
+    expected = package.load("m.npz").transform(pd.read_csv("few.csv"))
+    np.testing.assert_array_equal(np.load("few.npy"), expected)
+
+
+@pytest.mark.parametrize(("options", "kind"), [((), package.TSNEkhorn), (("--standardize",), Pipeline)])
+def test_arrays_have_no_names(folder, snekhorn, options, kind):
+    X = read_table("digits.csv", label="digit", id="name").X[:, 20:40]
+    np.save("t.npy", X)
+    snekhorn("embed", "t.npy", *options, "--out", "z.npy", "--save-model", "m.npz", *FAST)
+    model = package.load("m.npz")
+    assert type(model) is kind
+    assert not hasattr(model, "feature_names_in_")
+    np.testing.assert_array_equal(model.transform(X), np.load("z.npy"))
+    snekhorn("transform", "m.npz", "t.npy", "--out", "placed.npy")
+    np.testing.assert_array_equal(np.load("placed.npy"), np.load("z.npy"))
+    np.save("narrow.npy", X[:, :3])
+    error = snekhorn("transform", "m.npz", "narrow.npy", "--out", "no.npy", code=2).stderr
+    assert "the model was made with 20 columns, but narrow.npy has 3" in error
+
+
+def test_columns_of_arrays_are_chosen_by_number(folder, snekhorn):
+    X = read_table("digits.csv", label="digit", id="name").X
+    np.save("t.npy", X)
+    columns = ("--columns", ",".join(f"column_{j + 1}" for j in range(44, 9, -1)))
+    snekhorn("embed", "t.npy", *columns, "--out", "z.npy", "--save-model", "m.npz", *FAST)
+    snekhorn("transform", "m.npz", "t.npy", "--out", "placed.npy")
+    np.testing.assert_array_equal(np.load("placed.npy"), np.load("z.npy"))
+    np.testing.assert_array_equal(package.load("m.npz").transform(X[:, 44:9:-1]), np.load("z.npy"))
+
+
+def test_a_file_with_names_for_a_model_without(folder, snekhorn, as_json):
+    table = read_table("digits.csv", label="digit", id="name")
+    np.save("t.npy", table.X)
+    snekhorn("embed", "t.npy", "--out", "z.npy", "--save-model", "m.npz", *FAST)
+    facts = as_json("transform", "m.npz", "digits.csv", *LABELS, "--out", "placed.npy")
+    assert any("the model has no column names" in text for text in facts["warnings"])
+    np.testing.assert_array_equal(np.load("placed.npy"), np.load("z.npy"))
+
+
+def test_a_model_saved_in_python(folder, as_json):
+    raw = pd.read_csv("digits.csv")
+    frame = raw[COLUMNS.split(",")]
+    model = package.TSNEkhorn(max_iter=5000, tol=1e-3).set_output(transform="pandas").fit(frame)
+    package.save(model, "m.npz")
+    facts = as_json("transform", "m.npz", "digits.csv", *LABELS, "--out", "placed.npy")
+    assert facts["warnings"] == []
+    np.testing.assert_array_equal(np.load("placed.npy"), model.embedding_)
+
+
+def test_sparse_points(folder, snekhorn):
+    X = sparse.random(120, 80, 0.2, format="csr", random_state=0)
+    sparse.save_npz("t.npz", X)
+    snekhorn("embed", "t.npz", "--pca", 10, "--out", "z.npy", "--save-model", "m.npz", *FAST)
+    assert isinstance(package.load("m.npz")[0], Preprocessing)
+    np.testing.assert_array_equal(package.load("m.npz").transform(X), np.load("z.npy"))
+
+
+def test_new_points_go_into_a_saved_layout(folder, snekhorn, as_json):
+    snekhorn("embed", "digits.csv", *LABELS, "--out", "t.parquet", "--save-model", "m.npz", *FAST)
+    facts = as_json("transform", "m.npz", "digits.csv", "--label", "digit", "--id", "name", "--out", "placed.csv")
+    assert facts["n_points"] == N
+    placed, trained = read_layouts(folder / "placed.csv"), read_layouts(folder / "t.parquet")
+    np.testing.assert_allclose(placed.only, trained.only, atol=1e-4)
+    assert placed.metadata.column("name").to_pylist() == trained.metadata.column("name").to_pylist()
+
+
+def test_new_cells_are_matched_by_the_names_of_genes(folder, snekhorn):
+    anndata = pytest.importorskip("anndata")
+    X = read_table("digits.csv", label="digit", id="name").X[:, 10:20].astype(np.float32)
+    genes = [f"g{j}" for j in range(10)]
+    for name, order in (("a.h5ad", range(10)), ("b.h5ad", range(9, -1, -1))):
+        cells = anndata.AnnData(X[:, list(order)])
+        cells.var_names = [genes[j] for j in order]
+        cells.write_h5ad(name)
+    snekhorn("embed", "a.h5ad", "--rep", "X", "--save-model", "m.npz", "--out", "a.npy", *FAST)
+    snekhorn("transform", "m.npz", "b.h5ad", "--out", "b.npy")
+    np.testing.assert_array_equal(np.load("a.npy"), np.load("b.npy"))
+
+
+def test_the_representation_of_cells_is_remembered(folder, snekhorn):
+    anndata = pytest.importorskip("anndata")
+    X = read_table("digits.csv", label="digit", id="name").X
+    cells = anndata.AnnData(X[:, :30].astype(np.float32))
+    cells.obsm["X_pca"], cells.obsm["X_other"] = X[:, 30:40], X[:, 20:40]
+    cells.write_h5ad("a.h5ad")
+    snekhorn("embed", "a.h5ad", "--rep", "X_other", "--save-model", "m.npz", "--out", "a.npy", *FAST)
+    snekhorn("transform", "m.npz", "a.h5ad", "--out", "b.npy")
+    np.testing.assert_array_equal(np.load("a.npy"), np.load("b.npy"))
+    error = snekhorn("transform", "m.npz", "a.h5ad", "--rep", "X_pca", "--out", "c.npy", code=2).stderr
+    assert "no column 'X_other_1', 'X_other_2'" in error
+
+
+def test_metadata_of_new_points_is_kept(folder, snekhorn):
+    snekhorn("embed", "digits.csv", *LABELS, "--save-model", "m.npz", *FAST)
+    table = arrow_csv.read_csv("digits.csv").append_column("run", pa.array(["second"] * N))
+    arrow_csv.write_csv(table, "new.csv")
+    snekhorn("transform", "m.npz", "new.csv", *LABELS, "--out", "placed.parquet")
+    assert read_layouts(folder / "placed.parquet").metadata.column_names == ["name", "digit", "run"]

@@ -8,9 +8,8 @@ from scipy import sparse
 
 from snekhorn.colors import MISSING, categorical
 from snekhorn.plots import scatter, sheet
-from snekhorn.plots.points import LARGEST, SMALLEST, opacity, point_size
 
-from .layouts import blobs, drawn, labels_of, points_of
+from .drawing_helpers import blobs, drawn, labels_of, points_of
 
 
 def _by_place(Z, colours):
@@ -40,7 +39,7 @@ def test_every_point_has_the_colour_of_its_number():
     assert bar.get_ylim() == pytest.approx((Z[:, 0].min(), Z[:, 0].max()))
 
 
-def test_missing_are_grey_and_below():
+def test_missing_values_are_grey_and_at_the_bottom():
     Z, corner = blobs()
     for values in (corner.astype(float), Z[:, 0].copy()):
         values[:50] = np.nan
@@ -57,19 +56,19 @@ def test_all_missing():
 
 
 def test_no_category_hides_another():
-    """Of two categories, one after the other in the data, neither is drawn last."""
+    """Two categories, sorted in the data, are drawn in mixed order."""
     Z, _ = blobs()
     _, colours = points_of(scatter(Z, np.repeat(["a", "b"], 300)))
     first = (colours == to_rgb(categorical(2)[0])).all(axis=1)
     assert 0.4 < first[:300].mean() < 0.6
 
 
-def test_the_order_is_the_same_every_time():
+def test_the_drawing_order_is_fixed():
     Z, corner = blobs()
     np.testing.assert_array_equal(points_of(scatter(Z, corner))[0], points_of(scatter(Z, corner))[0])
 
 
-def test_inputs_are_left_as_they_are():
+def test_inputs_are_not_changed():
     Z, corner = blobs()
     before = Z.copy(), corner.copy()
     scatter(Z, corner)
@@ -78,7 +77,7 @@ def test_inputs_are_left_as_they_are():
     np.testing.assert_array_equal(corner, before[1])
 
 
-def test_axes_are_bare_and_of_one_scale():
+def test_axes_are_hidden_and_have_one_scale():
     Z, corner = blobs()
     ax = drawn(scatter(Z * (2.0, 1.0), corner, title="Title", subtitle="and more"))
     assert not ax.axison
@@ -100,7 +99,7 @@ def test_the_subtitle_is_below_the_title():
 
 
 @pytest.mark.parametrize("k", [2, 15, 40, 90])
-def test_a_legend_stands_outside(k, rng):
+def test_the_legend_is_outside_the_axes(k, rng):
     Z = rng.normal(size=(2000, 2))
     ax = drawn(scatter(Z, rng.integers(0, k, 2000).astype(str), legend="outside", label="class"))
     legend = ax.get_legend()
@@ -111,7 +110,7 @@ def test_a_legend_stands_outside(k, rng):
     assert legend._ncols <= 3
 
 
-def test_a_legend_leaves_the_picture_its_size(rng):
+def test_the_legend_does_not_shrink_the_picture(rng):
     Z = rng.normal(size=(500, 2))
     names = [f"a rather long name of class {i % 30}" for i in range(500)]
     with_legend, without = drawn(scatter(Z, names)), drawn(scatter(Z, names, legend="none"))
@@ -119,7 +118,7 @@ def test_a_legend_leaves_the_picture_its_size(rng):
     assert with_legend.get_window_extent().width == pytest.approx(without.get_window_extent().width, rel=0.1)
 
 
-def test_names_in_the_legend_are_as_they_are(rng):
+def test_names_in_the_legend_are_kept_unless_too_long(rng):
     Z = rng.normal(size=(90, 2))
     ax = drawn(scatter(Z, ["_hidden", "$x and $y", "n" * 100] * 30, legend="outside"))
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
@@ -127,7 +126,7 @@ def test_names_in_the_legend_are_as_they_are(rng):
     assert max(map(len, texts)) <= 32
 
 
-def test_density_is_an_image_of_allpoints_of():
+def test_density_is_an_image_of_all_points():
     Z, corner = blobs(3000)
     ax = scatter(Z, corner, density=True)
     assert not ax.collections
@@ -149,31 +148,23 @@ def test_very_many_points_are_drawn_as_density(rng):
     assert not scatter(Z, density=False).images
 
 
-def test_points_are_smaller_and_fainter_the_more_there_are():
-    ax = Figure().add_subplot()
-    sizes = [point_size(ax, n) for n in (20, 500, 5_000, 100_000)]
-    assert sizes == sorted(sizes, reverse=True)
-    assert SMALLEST <= sizes[-1] < 2.0
-    assert sizes[0] == LARGEST
-    assert [opacity(n) for n in (20, 100, 100_000)] == pytest.approx([0.9, 0.9, 0.5])
-
-
 @pytest.mark.parametrize("values", [None, [0, 1], ["a", None], [0.5, 1.5], [1.5, 1.5]])
 @pytest.mark.parametrize("Z", [[[0.0, 0.0], [1.0, 1.0]], [[2.0, 2.0], [2.0, 2.0]], [[0.0, 0.0], [1e-12, 5.0]]])
-def test_twopoints_of(Z, values):
+def test_two_points(Z, values):
     ax = drawn(scatter(Z, values))
     box = ax.get_window_extent()
     assert 1.0 / 3.2 < box.width / box.height < 3.2
 
 
-def test_a_figure_of_its_own_is_not_pyplots():
+def test_new_figures_are_not_managed_by_pyplot():
     before = plt.get_fignums()
     ax = scatter(blobs()[0])
+    assert isinstance(ax, Axes)
     assert plt.get_fignums() == before
     assert ax.figure.get_layout_engine() is not None
 
 
-def test_axes_of_the_user_are_drawn_on():
+def test_given_axes_are_used():
     Z, corner = blobs()
     figure = Figure(figsize=(10, 5), layout="constrained")
     left, right = figure.subfigures(1, 2)
@@ -186,7 +177,7 @@ def test_axes_of_the_user_are_drawn_on():
     assert axes[1].get_legend().get_window_extent().x0 >= axes[1].get_window_extent().x1 - 1.0
 
 
-def test_a_line_is_a_histogram(rng):
+def test_one_dimension_is_a_histogram(rng):
     z, values = rng.normal(size=500), rng.integers(0, 3, 500)
     for Z in (z, z[:, None]):
         ax = scatter(Z, values)
@@ -198,7 +189,7 @@ def test_a_line_is_a_histogram(rng):
     assert len(ax.figure.axes) == 2
 
 
-def test_space_is_drawn_in_perspective(rng):
+def test_three_dimensions_are_drawn_in_perspective(rng):
     Z, values = rng.normal(size=(300, 3)), rng.integers(0, 3, 300)
     ax = drawn(scatter(Z, values))
     assert ax.name == "3d"
@@ -214,7 +205,7 @@ def test_space_is_drawn_in_perspective(rng):
     ("Z", "message"),
     [
         ([[0.0, np.nan], [1.0, 1.0]], "Z contains nan at row 0, column 1"),
-        (np.zeros((5, 4)), "Z has 4 columns; layouts of 1, 2 or 3"),
+        (np.zeros((5, 4)), "Z has 4 columns; only layouts with 1, 2 or 3"),
         (np.zeros((1, 2)), "Z has shape 1 x 2"),
         (np.zeros((2, 2, 2)), r"Z has shape \(2, 2, 2\)"),
         (3.0, r"Z has shape \(\)"),
@@ -244,5 +235,61 @@ def test_bad_options(options, message):
         sheet({"a": Z}, **options)
 
 
-def test_what_is_returned_is_what_is_drawn_on():
-    assert isinstance(scatter(blobs()[0]), Axes)
+def test_a_sheet_has_a_panel_per_layout_and_one_legend():
+    Z, corner = blobs()
+    layouts = {f"times {i}": i * Z for i in range(1, 7)}
+    figure = sheet(layouts, corner, subtitles={"times 2": "double"}, label="corner")
+    figure.draw_without_rendering()
+    assert [ax.get_title(loc="left") for ax in figure.axes] == list(layouts)
+    assert [text.get_text() for text in figure.axes[1].texts] == ["double"]
+    (legend,) = figure.legends
+    assert not any(ax.get_legend() or labels_of(ax) for ax in figure.axes)
+    assert [text.get_text() for text in legend.get_texts()] == ["0", "1", "2", "3"]
+    box = legend.get_window_extent()
+    assert all(box.x0 >= ax.get_window_extent().x1 - 1.0 for ax in figure.axes)
+    assert box.x1 <= figure.bbox.x1 + 1.0
+    for ax, i in zip(figure.axes, range(1, 7), strict=True):
+        assert points_of(ax)[0].max() == pytest.approx(i * Z.max())
+
+
+def test_a_sheet_has_one_colour_bar():
+    Z, _ = blobs()
+    figure = sheet({"a": Z, "b": -Z}, Z[:, 0], label="x")
+    assert [ax.get_ylabel() for ax in figure.axes] == ["", "", "x"]
+
+
+def test_a_sheet_has_names_on_the_points_of_all_panels_or_none():
+    Z, corner = blobs(k=10)
+    figure = sheet({"a": Z, "b": -Z}, corner, legend="labels")
+    assert [len(labels_of(ax)) for ax in figure.axes] == [10, 10]
+    assert not figure.legends
+    figure = sheet({"a": Z, "all in one place": 0.0 * Z}, corner, legend="labels")
+    assert [len(labels_of(ax)) for ax in figure.axes] == [0, 0]
+    assert figure.legends
+
+
+@pytest.mark.parametrize(
+    ("n", "columns", "grid"), [(2, "auto", (1, 2)), (6, "auto", (2, 3)), (3, 2, (2, 2)), (2, 5, (1, 2))]
+)
+def test_columns_of_a_sheet(n, columns, grid):
+    figure = sheet({str(i): blobs(30)[0] for i in range(n)}, columns=columns)
+    assert isinstance(figure, Figure)
+    assert figure.axes[0].get_gridspec().get_geometry() == grid
+
+
+def test_layouts_of_a_sheet_may_have_any_dimension(rng):
+    Z = rng.normal(size=(50, 3))
+    figure = sheet({"line": Z[:, 0], "plane": Z[:, :2], "space": Z}, np.arange(50) % 3)
+    assert [ax.name for ax in figure.axes] == ["rectilinear", "rectilinear", "3d"]
+
+
+def test_bad_sheets():
+    Z, _ = blobs(50)
+    with pytest.raises(ValueError, match=r"layouts have different numbers of points: .*'b': 49"):
+        sheet({"a": Z, "b": Z[1:]})
+    with pytest.raises(ValueError, match="layouts is empty; pass at least one layout"):
+        sheet({})
+    with pytest.raises(ValueError, match=r"layouts\['a'\] contains nan"):
+        sheet({"a": np.where(Z > 4.0, np.nan, Z)})
+    with pytest.raises(ValueError, match="columns must be a whole number of at least 1, got 0"):
+        sheet({"a": Z}, columns=0)

@@ -6,9 +6,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from snekhorn.plots import save, scatter, sheet
-from snekhorn.plots.points import RASTERIZED
+from snekhorn.plots.panels import MAX_VECTOR_POINTS
 
-from .layouts import blobs
+from .drawing_helpers import blobs
 
 FORMATS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
@@ -20,7 +20,7 @@ def _bytes(figure, **options):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_the_same_picture_is_the_same_bytes(format):
+def test_the_same_picture_gives_the_same_bytes(format):
     Z, corner = blobs(100)
     pictures = [scatter(Z, corner, title="Title").figure for _ in range(2)]
     first = _bytes(pictures[0], format=format)
@@ -30,13 +30,13 @@ def test_the_same_picture_is_the_same_bytes(format):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_nothing_is_said_of_time_and_program(format):
-    said = _bytes(scatter(blobs(50)[0]).figure, format=format)
-    assert not re.search(rb"CreationDate|Producer|Software|dc:date|dc:creator|20\d\d-\d\d-\d\d", said)
+def test_files_record_neither_date_nor_program(format):
+    content = _bytes(scatter(blobs(50)[0]).figure, format=format)
+    assert not re.search(rb"CreationDate|Producer|Software|dc:date|dc:creator|20\d\d-\d\d-\d\d", content)
 
 
 @pytest.mark.parametrize("name", ["a.png", "a.svg", "a.PDF"])
-def test_the_ending_tells_the_format(tmp_path, name):
+def test_the_suffix_determines_the_format(tmp_path, name):
     figure = scatter(blobs(50)[0]).figure
     save(figure, tmp_path / name)
     save(figure, str(tmp_path / "other"), format=name[2:].lower())
@@ -50,8 +50,8 @@ def test_resolution():
     assert widths[1] == pytest.approx(2 * widths[0], abs=2)
 
 
-def test_a_large_cloud_is_an_image_in_a_drawing_and_text_is_text():
-    Z, corner = blobs(RASTERIZED + 1)
+def test_many_points_are_an_image_in_vector_files_and_text_stays_text():
+    Z, corner = blobs(MAX_VECTOR_POINTS + 1)
     svg = _bytes(scatter(Z, np.array(["one", "two", "three", "four"])[corner], title="A title").figure, format="svg")
     assert svg.count(b"<image") == 1
     assert len(svg) < 400_000
@@ -88,6 +88,6 @@ def test_bad_options(options, message, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_unknown_ending(tmp_path):
+def test_unknown_suffix_is_refused(tmp_path):
     with pytest.raises(ValueError, match="format must be one of 'png', 'svg', 'pdf'; got 'jpeg'"):
         save(Figure(), tmp_path / "a.jpeg")

@@ -1,10 +1,10 @@
-"""Layouts that several test files draw."""
+"""Layouts to draw, and readers of what was drawn."""
 
 import numpy as np
 
 
 def blobs(n=600, k=4, spread=0.5, seed=0):
-    """Points around the corners of a polygon, and which corner each belongs to."""
+    """Return points around the corners of a polygon, and the corner of each."""
     rng = np.random.default_rng(seed)
     corner = rng.integers(0, k, n)
     angle = 2.0 * np.pi * np.arange(k) / k
@@ -12,17 +12,17 @@ def blobs(n=600, k=4, spread=0.5, seed=0):
 
 
 def labels_of(ax):
-    """The names written on points, without their halos."""
+    """Return the names written on points, without their halos."""
     return [text for text in ax.texts if text.get_gid() == "category" and not text.get_path_effects()]
 
 
 def drawn(ax):
-    """The figure laid out as it is saved; then the axes."""
+    """Lay out the figure as for saving, and return the axes."""
     ax.figure.draw_without_rendering()
     return ax
 
 
 def points_of(ax):
-    """Places and colours of the points, in the order of drawing."""
+    """Return positions and colours of the points, in drawing order."""
     (points,) = ax.collections
     return np.asarray(points.get_offsets()), points.get_facecolors()[:, :3]

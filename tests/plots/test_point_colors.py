@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from snekhorn.plots.values import MOST_COLOURS, Categories, Numbers, encode, is_categorical, natural_order
+from snekhorn.plots.point_colors import MAX_COLORS, Categories, Numbers, encode, is_categorical, natural_order
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_numbers(values):
     assert not is_categorical(values)
 
 
-def test_the_caller_may_know_better():
+def test_the_caller_can_decide():
     assert isinstance(encode([0, 0, 1, 1], 4, categorical=False), Numbers)
     assert encode([0.5, 1.5, 2.0], 3, categorical=True).names == ["0.5", "1.5", "2"]
 
@@ -85,7 +85,7 @@ def test_categories_are_coded_in_their_order():
     assert found.n_missing == 2
 
 
-def test_labels_that_a_missing_one_made_floats_are_whole_again():
+def test_labels_turned_into_floats_by_a_missing_value_are_whole_again():
     found = encode([3.0, np.nan, 3.0, 10.0, 10.0], 5)
     assert found.names == ["3", "10"]
     np.testing.assert_array_equal(found.codes, [0, -1, 0, 1, 1])
@@ -99,11 +99,11 @@ def test_an_ordered_categorical_keeps_its_order():
     assert encode(pd.Categorical(values), 4).names == ["high", "low", "middle"]
 
 
-def test_of_many_categories_the_most_frequent_have_colours():
+def test_of_many_categories_the_most_frequent_get_colours():
     sizes = np.arange(200) % 50 + 1
     values = np.repeat([f"c{i}" for i in range(200)], sizes)
     found = encode(values, values.size)
-    assert len(found.names) == MOST_COLOURS
+    assert len(found.names) == MAX_COLORS
     assert found.names[-1] == "other (161 categories)"
     assert found.others == 161
     counted = {f"c{i}": sizes[i] for i in range(200)}
@@ -111,15 +111,15 @@ def test_of_many_categories_the_most_frequent_have_colours():
     assert all(size <= least for name, size in counted.items() if name not in found.names)
     for code, name in enumerate(found.names[:-1]):
         np.testing.assert_array_equal(found.codes == code, values == name)
-    assert len(set(found.colours)) == MOST_COLOURS
+    assert len(set(found.colors)) == MAX_COLORS
 
 
-def test_missing_lie_below_others_and_those_below_coloured():
+def test_missing_values_are_below_merged_categories_and_those_below_the_rest():
     values = np.append(np.repeat(np.arange(60).astype(str), 2), ["c"] * 9).astype(object)
     values[0] = None
     found = encode(values, values.size)
     assert found.layers[0] == 0
-    assert set(found.layers[found.codes == MOST_COLOURS - 1]) == {1}
+    assert set(found.layers[found.codes == MAX_COLORS - 1]) == {1}
     assert set(found.layers[-9:]) == {2}
 
 
@@ -162,7 +162,7 @@ def test_no_values_are_one_unnamed_category():
         (5, r"values has shape \(\)"),
         (np.array([1j, 2j, 3j]), "values has type complex128"),
         (np.array(["2020-01-01"] * 3, dtype="datetime64[s]"), "values has type datetime64"),
-        ([[1], [1, 2], [3]], "values has entries that name no category"),
+        ([[1], [1, 2], [3]], "values has entries that cannot be categories"),
     ],
 )
 def test_bad_values(values, message):
@@ -170,13 +170,13 @@ def test_bad_values(values, message):
         encode(values, 3)
 
 
-def test_words_are_no_numbers():
-    with pytest.raises(ValueError, match=r"values are no numbers .*categorical"):
+def test_words_are_not_numbers():
+    with pytest.raises(ValueError, match=r"values are not numbers .*categorical"):
         encode(["a", "b"], 2, categorical=False)
-    with pytest.raises(ValueError, match="values has no finite number"):
+    with pytest.raises(ValueError, match="values contains no finite number"):
         encode([np.nan, np.nan], 2, categorical=False)
 
 
 def test_unknown_colormap():
-    with pytest.raises(ValueError, match=r"colormap must be .*'nope'"):
+    with pytest.raises(ValueError, match="colormap='nope' is not a Matplotlib colormap"):
         encode([0.5, 1.5], 2, colormap="nope")

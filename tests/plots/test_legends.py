@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 
 from snekhorn.plots import scatter
 from snekhorn.plots.canvas import limits
-from snekhorn.plots.labels import densest_places, overlaps, spread
-from snekhorn.plots.values import encode
+from snekhorn.plots.legends import densest_places, overlaps, push_apart
+from snekhorn.plots.point_colors import encode
 
-from .layouts import blobs, drawn, labels_of
+from .drawing_helpers import blobs, drawn, labels_of
 
 BOUNDS = np.array([[0.0, 0.0], [500.0, 500.0]])
 
@@ -18,7 +18,7 @@ def _overlap(texts):
     return any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
 
 
-def test_the_densest_place_is_that_of_the_crowd_not_of_the_outliers(rng):
+def test_the_densest_place_is_in_the_bulk_not_among_outliers(rng):
     crowd, outliers = rng.normal(size=(200, 2)), rng.uniform(20.0, 40.0, size=(60, 2))
     other = rng.normal(size=(200, 2)) - 10.0
     Z = np.concatenate([crowd, outliers, other])
@@ -39,16 +39,16 @@ def test_every_category_has_a_place_among_its_points(seed, n, k):
     assert ((share > 0.0) & (share <= 1.0 + 1e-9)).all()
 
 
-def test_boxes_apart_stay_where_they_are():
-    centres, sizes = np.array([[100.0, 100.0], [300.0, 300.0]]), np.full((2, 2), 50.0)
-    np.testing.assert_array_equal(spread(centres, sizes, BOUNDS), centres)
+def test_boxes_that_do_not_overlap_stay():
+    centers, sizes = np.array([[100.0, 100.0], [300.0, 300.0]]), np.full((2, 2), 50.0)
+    np.testing.assert_array_equal(push_apart(centers, sizes, BOUNDS), centers)
 
 
 @given(st.integers(0, 10_000), st.integers(2, 10))
 def test_boxes_are_pushed_apart_within_the_bounds(seed, n):
     rng = np.random.default_rng(seed)
     sizes = rng.uniform(10.0, 40.0, size=(n, 2))
-    moved = spread(rng.uniform(200.0, 300.0, size=(n, 2)), sizes, BOUNDS)
+    moved = push_apart(rng.uniform(200.0, 300.0, size=(n, 2)), sizes, BOUNDS)
     assert not overlaps(moved, sizes).any()
     assert (moved - sizes / 2.0 >= BOUNDS[0]).all()
     assert (moved + sizes / 2.0 <= BOUNDS[1]).all()
@@ -56,15 +56,15 @@ def test_boxes_are_pushed_apart_within_the_bounds(seed, n):
 
 def test_boxes_in_one_place_are_pushed_apart():
     sizes = np.full((3, 2), 20.0)
-    assert not overlaps(spread(np.full((3, 2), 250.0), sizes, BOUNDS), sizes).any()
+    assert not overlaps(push_apart(np.full((3, 2), 250.0), sizes, BOUNDS), sizes).any()
 
 
-def test_overlaps_are_found_once():
+def test_each_overlap_is_found_once():
     found = overlaps(np.array([[0.0, 0.0], [5.0, 5.0], [30.0, 0.0]]), np.full((3, 2), 10.0))
     np.testing.assert_array_equal(np.argwhere(found), [[0, 1]])
 
 
-def test_names_stand_on_their_points():
+def test_names_are_written_on_their_points():
     Z, corner = blobs()
     ax = drawn(scatter(Z, corner))
     texts = labels_of(ax)
@@ -93,14 +93,14 @@ def test_every_name_has_a_halo_below_it():
     assert max(halo.get_zorder() for halo in halos) < min(text.get_zorder() for text in labels_of(ax))
 
 
-def test_mixed_categories_have_a_legend():
+def test_mixed_categories_get_a_legend():
     Z, _ = blobs()
     ax = scatter(Z, np.random.default_rng(1).integers(0, 3, len(Z)))
     assert not labels_of(ax)
     assert ax.get_legend() is not None
 
 
-def test_one_may_insist():
+def test_labels_can_be_forced():
     Z, corner = blobs(k=14)
     assert not labels_of(scatter(Z, corner))
     ax = drawn(scatter(Z, corner, legend="labels"))
@@ -115,7 +115,7 @@ def test_names_that_do_not_fit_go_to_the_legend(rng):
     assert len(ax.get_legend().get_texts()) == 40
 
 
-def test_names_are_written_as_they_are():
+def test_names_are_not_parsed_as_formulas_and_long_ones_are_cut():
     Z, corner = blobs(k=3)
     ax = drawn(scatter(Z, np.array(["$5 and $6", "_x", "a" + " b" * 40 + " c"])[corner]))
     texts = {text.get_text() for text in labels_of(ax)}

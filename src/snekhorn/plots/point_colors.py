@@ -1,10 +1,12 @@
-"""What colours the points: categories with a colour each, or numbers on a scale."""
+"""Colours of points, from values: one colour per category, or a scale of colours for numbers."""
+
+from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib import colormaps
@@ -13,24 +15,26 @@ from matplotlib.colors import Normalize, to_rgba_array
 from numpy.typing import NDArray
 
 from .. import colors
-from ..colors import MISSING
+from ..colors import DISTINCT, MISSING
+from ..errors import InputError
 
-MOST_COLOURS = 40
-FEW_WHOLE = 12  # floats that are whole are more often counts than classes
+MAX_COLORS = len(DISTINCT)
+MAX_FLOAT_CLASSES = 12  # floats that happen to be whole are more often counts than classes
 OTHER = "#8f8f8f"
-LONG_TAIL = 1.5  # range of all numbers over the range of the middle 98 per cent
+LONG_TAIL = 1.5  # clip the scale if all numbers span this many times the range of the central 98 per cent
 
 
 @dataclass(frozen=True)
 class Categories:
-    """Category of every point: `codes` index `names` and `colours`, -1 is missing.
+    """Category of every point.
 
-    `others` is how many small categories the last name stands for.
+    `codes` are indices into `names` and `colors`, -1 for missing values. If there are too many categories, the last
+    name stands for the `others` smallest ones.
     """
 
     codes: NDArray[np.int64]
     names: list[str]
-    colours: list[str]
+    colors: list[str]
     others: int = 0
 
     @property
@@ -39,25 +43,25 @@ class Categories:
 
     @property
     def named(self) -> bool:
-        """Whether there is anything to explain: points without values have one colour and no name."""
+        """Whether a legend is needed: points without values have one colour and no name."""
         return self.names != [""]
 
     @property
     def rgb(self) -> NDArray[np.float64]:
         """Colour of every point."""
-        palette = to_rgba_array([*self.colours, MISSING])[:, :3]  # -1 finds the last one
+        palette = to_rgba_array([*self.colors, MISSING])[:, :3]  # the code -1 selects the last entry
         return palette[self.codes]
 
     @property
     def layers(self) -> NDArray[np.int64]:
-        """Who is drawn over whom: the missing lowest, then other categories, then the coloured ones."""
-        coloured = self.codes < len(self.names) - bool(self.others)
-        return np.where(self.codes < 0, 0, np.where(coloured, 2, 1))
+        """Drawing order: missing values at the bottom, then merged small categories, then all others."""
+        colored = self.codes < len(self.names) - bool(self.others)
+        return np.where(self.codes < 0, 0, np.where(colored, 2, 1))
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Number of every point, NaN where missing, the limits of the scale and Matplotlib's name of its colours."""
+    """Number of every point, NaN if missing, with the limits of the colour scale and the name of its colormap."""
 
     values: NDArray[np.float64]
     low: float
@@ -70,7 +74,7 @@ class Numbers:
 
     @property
     def scale(self) -> ScalarMappable:
-        """What turns numbers into colours."""
+        """Map from numbers to colours."""
         return ScalarMappable(Normalize(self.low, self.high), colormaps[self.colormap].with_extremes(bad=MISSING))
 
     @property
@@ -79,26 +83,29 @@ class Numbers:
         return self.scale.to_rgba(self.values)[:, :3]
 
     @property
-    def extend(self) -> str:
-        """Ends of the scale that some numbers are beyond, in Matplotlib's words."""
+    def extend(self) -> Literal["neither", "both", "min", "max"]:
+        """Ends of the scale that some numbers exceed, as Matplotlib names them."""
         below, above = bool(np.nanmin(self.values) < self.low), bool(np.nanmax(self.values) > self.high)
-        return {(False, False): "neither", (True, False): "min", (False, True): "max"}.get((below, above), "both")
+        if below and above:
+            return "both"
+        return "min" if below else "max" if above else "neither"
 
     @property
     def layers(self) -> NDArray[np.int64]:
+        """Drawing order: missing values at the bottom."""
         return np.where(np.isnan(self.values), 0, 1)
 
 
 def is_categorical(values: Any) -> bool:
-    """Whether values are categories: anything but numbers, and whole numbers that are few and repeat.
+    """Return whether values are categories: anything but numbers, and whole numbers that are few and repeat.
 
-    Few is at most 40 for integers, also for those that became floats because some are missing, and 12 for other
-    floats; they repeat if there are two points to a value on average.
+    "Few" means at most 40 distinct integers, including integers stored as floats because some are missing, and at most
+    12 distinct values for other floats. They must occur twice on average.
     """
-    return _declared_categories(values) is not None or _is_categorical(_as_array(values))
+    return _declared_categories(values) is not None or _looks_categorical(_as_array(values))
 
 
-def _is_categorical(array: NDArray[Any]) -> bool:
+def _looks_categorical(array: NDArray[Any]) -> bool:
     if array.dtype.kind not in "iuf":
         return True
     finite = array[np.isfinite(array)]
@@ -106,32 +113,36 @@ def _is_categorical(array: NDArray[Any]) -> bool:
         return False
     distinct = np.unique(finite).size
     integers = array.dtype.kind != "f" or finite.size < array.size
-    return distinct <= (MOST_COLOURS if integers else FEW_WHOLE) and 2 * distinct <= finite.size
+    return distinct <= (MAX_COLORS if integers else MAX_FLOAT_CLASSES) and 2 * distinct <= finite.size
 
 
-def encode(values: Any, n: int, *, categorical: bool | str = "auto", colormap: str = "viridis") -> Categories | Numbers:
-    """Values of n points as categories or numbers."""
+def encode(
+    values: Any, n: int, *, categorical: bool | Literal["auto"] = "auto", colormap: str = "viridis"
+) -> Categories | Numbers:
+    """Encode the values of n points as categories or as numbers."""
     if values is None:
         return Categories(np.zeros(n, dtype=np.int64), [""], colors.categorical(1))
     array = _as_array(values)
     if array.shape != (n,):
         found = f"{array.size} entries" if array.ndim == 1 else f"shape {array.shape}"
-        raise ValueError(f"values has {found} for {n} points; pass one value a point.")
+        raise InputError(f"values has {found} for {n} points; pass one value per point.")
     declared = _declared_categories(values)
-    if (declared is not None or _is_categorical(array)) if categorical == "auto" else categorical:
+    if categorical == "auto":
+        categorical = declared is not None or _looks_categorical(array)
+    if categorical:
         return _categories(array, declared)
     if colormap not in colormaps:
-        raise ValueError(f"colormap must be one that Matplotlib knows, got {colormap!r}; 'viridis' is a good one.")
+        raise InputError(f"colormap={colormap!r} is not a Matplotlib colormap; try 'viridis'.")
     return _numbers(array, colormap)
 
 
 def _as_array(values: Any) -> NDArray[Any]:
-    """Values as an array of numbers, booleans, strings or, if they are mixed, objects."""
-    if isinstance(values, Sequence):  # as objects, because NumPy would turn NaN among strings into "nan"
+    """Convert values to an array of numbers, booleans, strings or, if they are mixed, objects."""
+    if isinstance(values, Sequence):  # converted as objects, because NumPy turns NaN among strings into "nan"
         values = np.array(list(values), dtype=object)
     array = np.asarray(values)
     if array.dtype.kind not in "biufUSOT":
-        raise ValueError(f"values has type {array.dtype}, which has no colours; pass numbers or strings.")
+        raise InputError(f"values has type {array.dtype}, which cannot be coloured; pass numbers or strings.")
     if array.dtype.kind != "O" or array.ndim != 1:
         return array
     present = {type(value) for value in array.tolist() if not _is_missing(value)}
@@ -142,15 +153,15 @@ def _as_array(values: Any) -> NDArray[Any]:
 
 
 def _is_missing(value: Any) -> bool:
-    """None, NaN, NaT and pandas.NA, whose truth is undefined."""
+    """Return whether a value is None, NaN, NaT or pandas.NA."""
     try:
         return value is None or bool(value != value)
-    except TypeError:
+    except TypeError:  # the truth value of pandas.NA is undefined
         return True
 
 
 def _declared_categories(values: Any) -> list[Any] | None:
-    """The categories of a pandas Categorical, in their order if they have one."""
+    """Return the categories of an ordered pandas Categorical, [] for an unordered one, None for other values."""
     dtype: Any = getattr(values, "dtype", None)
     if not hasattr(dtype, "ordered"):
         return None
@@ -161,10 +172,10 @@ def _numbers(array: NDArray[Any], colormap: str) -> Numbers:
     try:
         values = array.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"values are no numbers ({error}); pass categorical=True or 'auto'.") from error
+        raise InputError(f"values are not numbers ({error}); pass categorical=True or 'auto'.") from error
     values = np.where(np.isfinite(values), values, np.nan)
     if np.isnan(values).all():
-        raise ValueError("values has no finite number; pass values=None for one colour.")
+        raise InputError("values contains no finite number; pass values=None to draw all points in one colour.")
     smallest, low, high, largest = np.nanpercentile(values, [0, 1, 99, 100])
     if not 0.0 < LONG_TAIL * (high - low) < largest - smallest:
         low, high = smallest, largest
@@ -172,18 +183,18 @@ def _numbers(array: NDArray[Any], colormap: str) -> Numbers:
 
 
 def _categories(array: NDArray[Any], declared: list[Any] | None) -> Categories:
-    """Categories in their declared or natural order, the smallest beyond 40 put together."""
+    """Encode categories in declared or natural order; beyond 40, merge the smallest ones."""
     distinct, inverse = _distinct(array)
     names = [_name(value) for value in distinct]
     found = {name for name in names if name is not None}
     ordered = [name for value in declared or [] if (name := _name(value)) in found and name] or natural_order(found)
     place = {name: i for i, name in enumerate(ordered)}
     codes = np.array([-1 if name is None else place[name] for name in names])[inverse]
-    if len(ordered) <= MOST_COLOURS:
+    if len(ordered) <= MAX_COLORS:
         return Categories(codes, ordered, colors.categorical(len(ordered)))
     sizes = np.bincount(codes[codes >= 0])
-    kept = np.sort(np.argsort(-sizes, kind="stable")[: MOST_COLOURS - 1])
-    merged = np.full(len(ordered) + 1, MOST_COLOURS - 1)
+    kept = np.sort(np.argsort(-sizes, kind="stable")[: MAX_COLORS - 1])
+    merged = np.full(len(ordered) + 1, MAX_COLORS - 1)
     merged[kept], merged[-1] = np.arange(kept.size), -1
     others = len(ordered) - kept.size
     names_kept = [*(ordered[i] for i in kept), f"other ({others:,} categories)"]
@@ -191,7 +202,7 @@ def _categories(array: NDArray[Any], declared: list[Any] | None) -> Categories:
 
 
 def _distinct(array: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
-    """The different values, and where each point's is among them."""
+    """Return the distinct values, and the index of every point's value among them."""
     if array.dtype.kind in "biuf":
         distinct, inverse = np.unique(array, return_inverse=True)
         return distinct.tolist(), inverse
@@ -199,12 +210,12 @@ def _distinct(array: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
     try:
         inverse = np.array([index.setdefault(value, len(index)) for value in array.tolist()])
     except TypeError as error:
-        raise ValueError(f"values has entries that name no category ({error}); pass numbers or strings.") from error
+        raise InputError(f"values has entries that cannot be categories ({error}); pass numbers or strings.") from error
     return list(index), inverse
 
 
 def _name(value: Any) -> str | None:
-    """How a category is written, None if it is missing; whole floats are labels that lost their type to a NaN."""
+    """Return the name of a category, None for a missing value; 3.0 is a label 3 turned into a float by a NaN."""
     if _is_missing(value):
         return None
     if isinstance(value, bytes):
@@ -215,7 +226,7 @@ def _name(value: Any) -> str | None:
 
 
 def natural_order(names: set[str]) -> list[str]:
-    """Numbers by value; otherwise as a reader would, a2 before a10."""
+    """Sort numbers by value, and other names as people do: a2 before a10."""
     try:
         numbers = {name: float(name) for name in names}
     except ValueError:

@@ -1,4 +1,4 @@
-"""The page as a file: what is in it, that nothing in it can do harm, and what is refused."""
+"""The page as a file: its content, that no text can break out of it, and bad input."""
 
 import io
 import re
@@ -85,14 +85,14 @@ def test_vendored_code_comes_with_its_licences_and_cannot_end_its_element(Z):
     assert not any(re.search(r"</script|<!--|^export ", text, re.MULTILINE) for text in scripts)
 
 
-def test_a_point_takes_few_bytes(rng):
+def test_the_page_takes_few_bytes_per_point(rng):
     n = 20_000
     table = pa.table({"id": [f"cell-{i:06d}" for i in range(n)], "class": rng.integers(0, 20, n), "f": rng.random(n)})
     small = len(written(np.zeros((1, 2))))
     assert (len(written(rng.normal(size=(n, 2)), table)) - small) / n < 26
 
 
-def test_the_page_is_never_whole_in_memory(rng, tmp_path):
+def test_the_whole_page_is_never_in_memory(rng, tmp_path):
     n = 200_000
     Z = rng.normal(size=(n, 2))
     table = pa.table({str(i): rng.random(n) for i in range(10)})
@@ -117,14 +117,14 @@ def test_a_layout_is_finite(Z, value):
         written(Z)
 
 
-def test_a_layout_is_of_numbers_within_single_precision(Z):
+def test_a_layout_has_numbers_within_single_precision(Z):
     with pytest.raises(ValueError, match="Z has type <U1; pass an array of numbers"):
         written(np.full((3, 2), "a"))
     with pytest.raises(ValueError, match=r"Z has entries up to 1e\+300.*scale Z down"):
         written(np.full((3, 2), 1e300))
 
 
-def test_metadata_is_a_table_with_a_row_a_point(Z):
+def test_metadata_is_a_table_with_one_row_per_point(Z):
     with pytest.raises(ValueError, match="metadata has 8 rows for the 9 points of Z"):
         written(Z, pa.table({"a": range(8)}))
     with pytest.raises(ValueError, match=r"metadata is a dict; pass a pyarrow.Table"):
@@ -132,12 +132,12 @@ def test_metadata_is_a_table_with_a_row_a_point(Z):
 
 
 @pytest.mark.parametrize("parameter", ["color", "ids"])
-def test_unknown_columns_are_named_with_what_was_meant(Z, parameter, tmp_path):
+def test_unknown_columns_get_a_suggestion(Z, parameter, tmp_path):
     table = pa.table({"cell_type": NASTY, "depth": range(9)})
-    with pytest.raises(ValueError, match=f"{parameter}='celltype' is no column.*did you mean 'cell_type'"):
+    with pytest.raises(ValueError, match=f"{parameter}='celltype' is not a column.*did you mean 'cell_type'"):
         write_page(tmp_path / "page.html", Z, table, **{parameter: "celltype"})
-    with pytest.raises(ValueError, match=f"{parameter}='zzz' is no column.*it has 'cell_type', 'depth'"):
+    with pytest.raises(ValueError, match=f"{parameter}='zzz' is not a column.*there are 'cell_type', 'depth'"):
         write_page(tmp_path / "page.html", Z, table, **{parameter: "zzz"})
-    with pytest.raises(ValueError, match=f"{parameter}='zzz' is no column.*no columns"):
+    with pytest.raises(ValueError, match=f"{parameter}='zzz' is not a column.*there are none"):
         write_page(tmp_path / "page.html", Z, **{parameter: "zzz"})
     assert not list(tmp_path.iterdir())

@@ -1,12 +1,12 @@
-// Many points on a slow machine: fewer are drawn while the view moves, and all of them when it rests; and nothing is
-// drawn again for a mouse that only hovers, because the ring around the point is not part of the picture.
-// Points are drawn in a random order, so that the first ones are a fair sample.
+// Keep the page responsive with many points on a slow machine. While the view moves, only a sample of the points is
+// drawn; when it stops, all of them are. Points are drawn in random order, so the first ones are a fair sample.
+// Hovering does not redraw anything, because the ring around the hovered point is not part of the canvas.
 
-const ALWAYS = 50000; // points that every machine draws
-const SLOW = 60; // milliseconds a frame above which the share of points falls, and
-const FAST = 25; // below which it rises again
-const REST = 200; // milliseconds without a movement after which the view rests
-const PIPELINE = 4; // frames within which a change is drawn, or a drawing is felt
+const ALWAYS = 50000; // points that are always drawn
+const SLOW = 60; // milliseconds per frame above which fewer points are drawn
+const FAST = 25; // milliseconds per frame below which more points are drawn again
+const REST = 200; // milliseconds without movement after which the view counts as still
+const PIPELINE = 4; // frames until a change is drawn and its cost shows up in the frame times
 
 const pace = { share: 1, moving: false, drawn: 0, since: Infinity, wanted: PIPELINE };
 
@@ -32,7 +32,7 @@ function rest() {
   if (pace.share < 1) plot.redraw();
 }
 
-// Only the first points drawn in a frame are all points; after them come the hovered and the selected ones.
+// The first call in a frame draws all points; later calls draw the hovered and the selected ones.
 function thin(gl) {
   const draw = gl.drawArrays.bind(gl);
   gl.drawArrays = (mode, start, number) => {
@@ -57,7 +57,7 @@ function measure(renderer) {
   });
 }
 
-// What asks for a new picture: our own calls, another view, another size, or a mouse that drags.
+// Render only after one of our own calls, a change of view or size, or while the mouse drags.
 function skipHovers(renderer) {
   const render = renderer.render;
   let seen, pressed = false;

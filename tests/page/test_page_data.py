@@ -1,4 +1,4 @@
-"""Columns of metadata: every type comes back, missing values too, and the right one is coloured first."""
+"""Columns of metadata of every type are read back unchanged, and the right one is coloured first."""
 
 import datetime
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from .reading import Page
-from .test_write import written
+from .test_html_page import written
 
 N = 60
 Z = np.random.default_rng(0).normal(size=(N, 2))
@@ -32,7 +32,7 @@ def column(values):
         ([None] * N, pa.null()),
     ],
 )
-def test_categories_come_back(values, kind):
+def test_categories_are_read_back(values, kind):
     description, seen = column(pa.array(values, kind))
     assert description["kind"] == "category"
     assert seen == values
@@ -48,14 +48,14 @@ def test_chunks_do_not_matter(chunks):
 
 
 @pytest.mark.parametrize("kind", [pa.int16(), pa.int32(), pa.uint64(), pa.float32(), pa.float64()])
-def test_numbers_come_back(kind):
+def test_numbers_are_read_back(kind):
     values = [None if i == 5 else i * 3 for i in range(N)]
     description, seen = column(pa.array(values, kind))
     assert description["kind"] == "number"
     assert seen == values
 
 
-def test_numbers_take_four_bytes_where_that_is_exact():
+def test_numbers_take_four_bytes_if_that_is_exact():
     assert column(pa.array(range(2**24 - 59, 2**24 + 1)))[0]["type"] == "f4"
     assert column(pa.array(range(2**24 - 58, 2**24 + 2)))[0]["type"] == "f8"
     assert column(pa.array(np.linspace(0, 1, N, dtype=np.float32)))[0]["type"] == "f4"
@@ -96,7 +96,7 @@ def test_times_are_milliseconds_since_1970():
         (pa.timestamp("ns", tz="Europe/Paris"), {"days": False, "digits": 0, "zoned": True}),
     ],
 )
-def test_times_say_how_to_write_them(kind, expected):
+def test_times_describe_how_to_write_them(kind, expected):
     values = [datetime.date(2024, 1, 1) + datetime.timedelta(days=i) for i in range(N)]
     description, _ = column(pa.array(values).cast(pa.timestamp("s")).cast(kind))
     assert expected.items() <= description.items()
@@ -115,7 +115,7 @@ def first_color(**columns):
     return None if header["color"] is None else table.column_names[header["color"]]
 
 
-def test_the_first_colour_is_of_classes_else_of_numbers_else_none():
+def test_the_first_colour_is_by_classes_else_numbers_else_nothing():
     unique = [f"id {i}" for i in range(N)]
     numbers, classes = np.linspace(0, 1, N), [i % 5 for i in range(N)]
     assert first_color(text=unique, numbers=numbers, classes=classes, more=classes) == "classes"

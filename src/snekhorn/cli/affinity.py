@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from ..errors import InputError
-from ..io.read import check_input
+from ..io.table_files import check_input
 from . import options
 from .options import perplexities, split
 from .outputs import check_files, write_each

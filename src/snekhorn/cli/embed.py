@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..io.read import check_input
+from ..io.table_files import check_input
 from . import options
 from .options import CLASSES, perplexities, split
 from .outputs import Outputs, default_outputs

@@ -11,7 +11,7 @@ import typer
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..io.read import check_input
+from ..io.table_files import check_input
 from . import options
 from .options import split
 from .points import Source, note_spreads

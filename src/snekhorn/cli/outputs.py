@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import InputError
-from ..io.layouts import SUFFIXES as LAYOUT_SUFFIXES
-from ..io.layouts import TABLES
-from ..io.read import READERS
-from ..io.write import check_output, replacing
+from ..io.layout_files import LAYOUT_SUFFIXES
+from ..io.layout_files import TABLE_SUFFIXES as TABLES
+from ..io.safe_output import check_output, replacing
+from ..io.table_files import READERS
 from .session import Session
 
 PICTURES = (".png", ".svg", ".pdf")

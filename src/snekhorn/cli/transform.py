@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..io import InputError
-from ..io.read import check_input
+from ..io.table_files import check_input
 from . import options
 from .outputs import Outputs, write_each
 from .points import Source

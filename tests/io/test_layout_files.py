@@ -1,4 +1,4 @@
-"""Files are whole or not there."""
+"""Layouts are read back as written, and files are written completely or not at all."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ METADATA = pa.table({"name": [f"p{i}" for i in range(20)], "x": np.arange(20), "
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv", ".arrow", ".feather"])
 @pytest.mark.parametrize("keys", [("",), ("10", "30")])
-def test_layouts_go_out_and_come_back(suffix, keys, tmp_path):
+def test_layouts_are_read_back(suffix, keys, tmp_path):
     path = tmp_path / f"t{suffix}"
     layouts = {key: Z + i for i, key in enumerate(keys)}
     write_layouts(Layouts(layouts, METADATA), path)
@@ -27,7 +27,7 @@ def test_layouts_go_out_and_come_back(suffix, keys, tmp_path):
         np.testing.assert_allclose(found.layouts[key], layouts[key], rtol=1e-15)
     assert found.metadata.column("name").to_pylist() == METADATA.column("name").to_pylist()
     assert found.metadata.column("kind").to_pylist() == METADATA.column("kind").to_pylist()
-    assert found.metadata.column("input_x").to_pylist() == list(range(20))  # its name is the coordinate's
+    assert found.metadata.column("input_x").to_pylist() == list(range(20))  # renamed, because x is a coordinate
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -51,7 +51,7 @@ def test_metadata_that_look_like_coordinates(names, keys, tmp_path):
     ]
 
 
-def test_tables_of_others(tmp_path):
+def test_tables_from_elsewhere(tmp_path):
     (tmp_path / "t.csv").write_text("x,y,z_score,kind\n1,2,3,u\n4,5,6,v\n")
     found = read_layouts(tmp_path / "t.csv")
     assert list(found.layouts) == [""]
@@ -68,7 +68,7 @@ def test_suffixes_in_capitals(name, tmp_path):
 
 def test_other_coordinates(tmp_path):
     (tmp_path / "t.csv").write_text("name,umap1,umap2\na,1,2\nb,3,4\n")
-    with pytest.raises(InputError, match="does not begin with columns x and y; name the coordinates"):
+    with pytest.raises(InputError, match="does not start with columns x and y; name the coordinates"):
         read_layouts(tmp_path / "t.csv")
     found = read_layouts(tmp_path / "t.csv", columns=["umap1", "umap2"])
     np.testing.assert_array_equal(found.only, [[1, 2], [3, 4]])
@@ -76,7 +76,7 @@ def test_other_coordinates(tmp_path):
 
 def test_a_table_that_is_no_layout(tmp_path):
     np.save(tmp_path / "t.npy", np.zeros((4, 5)))
-    with pytest.raises(InputError, match="5 coordinates"):
+    with pytest.raises(InputError, match="5 columns of coordinates"):
         read_layouts(tmp_path / "t.npy")
 
 
@@ -86,7 +86,7 @@ def _give_up(path):
         raise KeyboardInterrupt
 
 
-def test_replacing_leaves_nothing_behind(tmp_path):
+def test_an_interrupted_write_leaves_no_file_behind(tmp_path):
     path = tmp_path / "t.txt"
     path.write_text("old")
     with pytest.raises(KeyboardInterrupt):
@@ -109,7 +109,7 @@ def test_permissions_are_those_of_any_new_file(tmp_path):
 def test_outputs_are_checked_before_any_work(tmp_path):
     (tmp_path / "there.csv").write_text("")
     check_output(tmp_path / "there.csv", (".csv",), force=True)
-    with pytest.raises(InputError, match="exists already; say --force"):
+    with pytest.raises(InputError, match="already exists; pass --force"):
         check_output(tmp_path / "there.csv", (".csv",), force=False)
     with pytest.raises(InputError, match=r"must end in \.csv or \.npy"):
         check_output(tmp_path / "t.xls", (".csv", ".npy"), force=False)
@@ -121,14 +121,14 @@ def test_outputs_are_checked_before_any_work(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["folder.csv", "there.csv"]
 
 
-def test_a_folder_that_takes_no_files():
+def test_a_folder_that_cannot_be_written_to():
     with pytest.raises(InputError, match="cannot be written"):
         check_output(Path("/proc/t.csv"), (".csv",), force=False)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".npy"])
-def test_a_disk_that_is_full(suffix, tmp_path):
-    """The system refuses to write more than a few blocks, as a full disk does."""
+def test_a_full_disk(suffix, tmp_path):
+    """A limit on the size of files acts like a full disk."""
     code = f"""
 import resource
 from pathlib import Path

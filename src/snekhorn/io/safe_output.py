@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written beside their place, then moved to it."""
+"""Write files completely or not at all: into a temporary file first, which then replaces the target."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ..errors import InputError
 
 
 def check_output(path: Path, suffixes: tuple[str, ...], *, force: bool) -> None:
-    """Raise, before any work, where a file cannot be written."""
+    """Raise an error, before any work is done, if a file cannot be written."""
     if not path.name.lower().endswith(suffixes):
         raise InputError(f"{path} must end in {' or '.join(suffixes)}.")
     if path.is_dir():
-        raise InputError(f"{path} is a folder; name a file in it.")
+        raise InputError(f"{path} is a folder; pass the name of a file.")
     if not path.parent.is_dir():
-        raise InputError(f"{path} cannot be written: the folder {path.parent} does not exist; make it first.")
+        raise InputError(f"{path} cannot be written: the folder {path.parent} does not exist; create it first.")
     if path.exists() and not force:
-        raise InputError(f"{path} exists already; say --force to replace it, or choose another name.")
+        raise InputError(f"{path} already exists; pass --force to replace it, or choose another name.")
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             pass
@@ -34,22 +34,23 @@ def check_output(path: Path, suffixes: tuple[str, ...], *, force: bool) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A file to write to, which takes the place of `path` when all went well."""
+    """Yield a temporary file to write to, and move it to `path` if no error occurs."""
     handle, name = tempfile.mkstemp(prefix=".snekhorn-", suffix=path.suffix.lower(), dir=path.parent)
     os.close(handle)
     written = Path(name)
     try:
         yield written
-        os.chmod(written, 0o666 & ~_umask())  # a temporary file is its owner's alone
+        os.chmod(written, 0o666 & ~_umask())  # only its owner may read a temporary file
         os.replace(written, path)
     except OSError as error:
-        raise InputError(f"{path} could not be written ({error.strerror or error}); nothing is left of it.") from error
+        reason = error.strerror or error
+        raise InputError(f"{path} could not be written ({reason}); no partial file is left behind.") from error
     finally:
         written.unlink(missing_ok=True)
 
 
 def write_table(table: pa.Table, file: Path) -> None:
-    """A table in the format of its suffix."""
+    """Write a table in the format given by the suffix."""
     suffix = file.suffix.lower()
     if suffix == ".parquet":
         parquet.write_table(table, file)
@@ -62,6 +63,6 @@ def write_table(table: pa.Table, file: Path) -> None:
 
 
 def _umask() -> int:
-    mask = os.umask(0)
+    mask = os.umask(0)  # the only way to read it is to set it
     os.umask(mask)
     return mask

@@ -1,4 +1,4 @@
-"""Every kind of file that can be read gives the same table."""
+"""Every supported file format gives the same table."""
 
 import gzip
 
@@ -11,7 +11,7 @@ from scipy import io as scipy_io
 from scipy import sparse
 
 from snekhorn.io import InputError, read_table
-from snekhorn.io.delimited import BLOCK_BYTES
+from snekhorn.io.csv_files import BLOCK_BYTES
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 NAMES = ["a", "b", "c"]
@@ -61,7 +61,7 @@ def test_tables(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_chosen_columns_come_in_the_order_asked_for(name, tmp_path):
+def test_columns_keep_the_requested_order(name, tmp_path):
     WRITERS[name](tmp_path / name)
     table = read_table(tmp_path / name, columns=["c", "a"], label="kind")
     np.testing.assert_array_equal(table.X, X[:, [2, 0]])
@@ -70,7 +70,7 @@ def test_chosen_columns_come_in_the_order_asked_for(name, tmp_path):
     np.testing.assert_array_equal(np.asarray(table.values("b"), dtype=float), X[:, 1])
 
 
-def test_npy_is_mapped_not_read(tmp_path):
+def test_npy_is_memory_mapped(tmp_path):
     np.save(tmp_path / "t.npy", X.astype(np.float32))
     table = read_table(tmp_path / "t.npy")
     assert isinstance(table.X, np.memmap)
@@ -163,7 +163,7 @@ def test_types_may_change_after_the_first_block(tmp_path):
     np.testing.assert_array_equal(table.X[:-1, 0], np.arange(n))
 
 
-def test_labels_keep_what_they_say(tmp_path):
+def test_labels_keep_their_text(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,zip,digit,flag\n1,2,007,3,true\n3,4,010,4,false\n")
     table = read_table(tmp_path / "t.csv", label="digit", id="zip")
     assert table.metadata.to_pydict() == {"zip": ["007", "010"], "digit": [3, 4], "flag": ["true", "false"]}
@@ -175,7 +175,7 @@ def test_ids_that_are_whole_numbers_stay_numbers(tmp_path):
     assert read_table(tmp_path / "t.csv", id="bottle").metadata.to_pydict() == {"bottle": [1000, 1001]}
 
 
-def test_text_that_numbers_would_not_hold_stays_text(tmp_path):
+def test_text_stays_text_if_numbers_would_lose_something(tmp_path):
     rows = ["1,2,12345678901234567890,1E2,1.10,0.5,1e-05", "3,4,12345678901234567891,1E3,1.1,2,3"]
     (tmp_path / "t.csv").write_text("a,b,id,well,version,share,p\n" + "\n".join(rows) + "\n")
     found = read_table(tmp_path / "t.csv", columns=["a", "b"]).metadata.to_pydict()
@@ -212,14 +212,14 @@ def test_rows_longer_than_a_block(tmp_path):
     assert read_table(tmp_path / "t.csv").X.shape == (2, p)
 
 
-def test_a_number_called_label_is_used_but_said(tmp_path):
+def test_a_numeric_column_called_label_is_used_and_noted(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,label\n1,2,0\n3,4,1\n")
     table = read_table(tmp_path / "t.csv")
     assert "label" in table.columns
     assert any("--label label" in note for note in table.notes)
 
 
-def test_lists_are_left_out_and_said(tmp_path):
+def test_columns_of_lists_are_ignored_and_noted(tmp_path):
     parquet.write_table(pa.table({"a": [1.0, 2.0], "b": [1.0, 3.0], "c": [[1], [2]]}), tmp_path / "t.parquet")
     table = read_table(tmp_path / "t.parquet")
     assert table.columns == ["a", "b"]
@@ -232,7 +232,7 @@ def test_unknown_suffix(tmp_path):
         read_table(tmp_path / "t.xls")
 
 
-def test_the_whole_is_not_held_twice(tmp_path):
+def test_the_data_are_in_memory_only_once(tmp_path):
     import subprocess
     import sys
 
@@ -246,7 +246,7 @@ def test_the_whole_is_not_held_twice(tmp_path):
         "print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / X.nbytes)"
     )
     found = subprocess.run([sys.executable, "-c", code, str(tmp_path / "t.csv")], capture_output=True, check=True)
-    assert float(found.stdout) < 1.9  # the numbers, and some forty blocks of text
+    assert float(found.stdout) < 1.9  # the numbers, and about forty blocks of text
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Data sets from a folder, in the formats of their authors; missing, damaged, and downloaded ones."""
+"""Data sets are read from a folder or downloaded; missing and damaged files are reported."""
 
 import gzip
 import hashlib
@@ -12,6 +12,7 @@ from scipy.io import savemat
 
 from snekhorn import datasets
 from snekhorn.datasets import CUMIDA, SETS, DamagedData, MissingData, catalogue, load, readers
+from snekhorn.errors import InputError
 
 from ..helpers import DATA, needs_data
 
@@ -24,7 +25,7 @@ def _write_snareseq(folder):
 
 
 def _with_checksums_of(monkeypatch, name, folder):
-    """The catalogue knows the files of the folder as the originals."""
+    """Make the files in the folder count as originals."""
     source = SETS[name]
     originals = tuple(
         catalogue.Original(o.name, o.url, hashlib.sha256((folder / o.name).read_bytes()).hexdigest())
@@ -71,12 +72,12 @@ def test_coil20_is_a_folder_of_images(tmp_path):
         Image.fromarray(image).save(folder / f"obj{kind}__{view}.png")
     found = load("coil20", tmp_path)
     assert found.X.shape == (6, 16)
-    assert found.X[:, 0].tolist() == [40, 49, 50, 200, 209, 210]  # objects and views in the order of their numbers
+    assert found.X[:, 0].tolist() == [40, 49, 50, 200, 209, 210]  # sorted by object and view as numbers
     assert found.label_names == ["obj2", "obj10"]
     assert found.y.tolist() == [0, 0, 0, 1, 1, 1]
 
 
-def test_umist_is_a_cell_a_person(tmp_path):
+def test_umist_has_one_stack_of_images_per_person(tmp_path):
     people = np.empty((1, 2), dtype=object)
     people[0, 0], people[0, 1] = np.zeros((3, 2, 4), dtype=np.uint8), np.ones((3, 2, 5), dtype=np.uint8)
     savemat(tmp_path / "umist_cropped.mat", {"facedat": people})
@@ -113,12 +114,12 @@ def test_mnist_is_four_files(tmp_path):
         readers.read_mnist(*paths)
 
 
-def test_digits_come_along():
+def test_digits_need_no_download():
     assert load("digits", download=False).X.shape == (1797, 64)
 
 
 @pytest.mark.parametrize("name", [name for name in datasets.names() if name != "digits"])
-def test_a_missing_set_is_named_with_its_home_and_its_file(tmp_path, name):
+def test_the_error_for_a_missing_set_says_where_to_get_it(tmp_path, name):
     with pytest.raises(MissingData) as error:
         load(name, tmp_path, download=False)
     assert SETS[name].home in str(error.value)
@@ -126,11 +127,17 @@ def test_a_missing_set_is_named_with_its_home_and_its_file(tmp_path, name):
     assert all(original.name in str(error.value) for original in SETS[name].originals)
 
 
+def test_errors_of_data_sets_are_input_errors():
+    assert issubclass(MissingData, InputError)
+    assert issubclass(MissingData, FileNotFoundError)
+    assert issubclass(DamagedData, InputError)
+
+
 def test_a_missing_folder_and_an_unknown_name_are_errors(tmp_path):
     with pytest.raises(MissingData, match="does not exist"):
         load("coil20", tmp_path / "nowhere")
     (tmp_path / "file").write_text("")
-    with pytest.raises(MissingData, match="is no folder"):
+    with pytest.raises(MissingData, match="is not a folder"):
         load("coil20", tmp_path / "file")
     with pytest.raises(ValueError, match="name must be one of"):
         load("iris")
@@ -139,7 +146,7 @@ def test_a_missing_folder_and_an_unknown_name_are_errors(tmp_path):
 @pytest.mark.parametrize("content", [b"", b"not a zip file", b"PK\x03\x04 cut off"])
 def test_a_damaged_npz_is_named(tmp_path, content):
     (tmp_path / "coil20.npz").write_bytes(content)
-    with pytest.raises(DamagedData, match=r"coil20\.npz (cannot be read|is no \.npz file)"):
+    with pytest.raises(DamagedData, match=r"coil20\.npz is corrupt, or not an NPZ file; download it again"):
         load("coil20", tmp_path)
 
 
@@ -153,40 +160,40 @@ def test_a_damaged_table_is_named(tmp_path):
         load("renal_53757", tmp_path)
 
 
-def test_another_checksum_is_an_error(tmp_path):
+def test_a_wrong_checksum_is_an_error(tmp_path):
     _write_snareseq(tmp_path)
-    with pytest.raises(DamagedData, match=r"SNAREseq_1\.txt is not the original: its sha256 is [0-9a-f]{64}"):
+    with pytest.raises(DamagedData, match=r"SNAREseq_1\.txt differs from the original: its SHA-256 is [0-9a-f]{64}"):
         load("snareseq", tmp_path)
 
 
-def test_labels_of_other_points_are_an_error(tmp_path):
+def test_a_wrong_number_of_labels_is_an_error(tmp_path):
     np.savez(tmp_path / "coil20.npz", X=POINTS, y=[0, 1])
-    with pytest.raises(DamagedData, match=r"3 points and labels of shape \(2,\)"):
+    with pytest.raises(DamagedData, match=r"3 points but labels of shape \(2,\)"):
         load("coil20", tmp_path)
 
 
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        ([1.0, 2.0], [0, 1], r"X should be a table of numbers, and is of shape \(2,\)"),
-        (np.zeros((0, 3)), [], "X should be a table of numbers"),
-        ([["a"], ["b"]], [0, 1], "X should be a table of numbers"),
+        ([1.0, 2.0], [0, 1], r"X has shape \(2,\) and type float64"),
+        (np.zeros((0, 3)), [], "X has shape .* should be a two-dimensional array of numbers"),
+        ([["a"], ["b"]], [0, 1], "X has shape .* and type <U1"),
         (POINTS, np.zeros((3, 1), int), r"labels of shape \(3, 1\)"),
-        (POINTS, ["a", "b", "c"], "not among label_names"),
-        (POINTS, [0.0, 0.5, 1.0], "should be codes"),
-        (POINTS, [0.0, np.nan, 1.0], "points without a class"),
-        (POINTS, [0, 1, 5], "from 0 to 5, with 2 names"),
+        (POINTS, ["a", "b", "c"], "not in label_names"),
+        (POINTS, [0.0, 0.5, 1.0], "y is not integer"),
+        (POINTS, [0.0, np.nan, 1.0], "y is missing for some points"),
+        (POINTS, [0, 1, 5], "from 0 to 5, but there are 2 class names"),
         ([[1.0, 2.0], [3.0, np.nan], [5.0, 6.0]], [0, 1, 1], "row 2, column 2 of X is missing"),
     ],
 )
-def test_what_an_npz_holds_is_checked(tmp_path, X, y, message):
+def test_the_content_of_an_npz_file_is_checked(tmp_path, X, y, message):
     np.savez(tmp_path / "umist.npz", X=X, y=y, label_names=["a", "b"])
     with pytest.raises(DamagedData, match=message) as error:
         load("umist", tmp_path)
     assert "umist.npz" in str(error.value)
 
 
-def test_classes_of_any_kind_become_codes(tmp_path):
+def test_labels_are_encoded_as_integers(tmp_path):
     np.savez(tmp_path / "umist.npz", X=POINTS, y=["old", "new", "old"])
     found = load("umist", tmp_path)
     assert (found.y.tolist(), found.label_names) == ([1, 0, 1], ["new", "old"])
@@ -211,7 +218,7 @@ def test_a_damaged_matlab_file_is_named(tmp_path, content):
 def test_a_damaged_image_is_named(tmp_path, content):
     (tmp_path / "coil-20-proc").mkdir()
     (tmp_path / "coil-20-proc" / "obj1__0.png").write_bytes(content)
-    with pytest.raises(DamagedData, match=r"obj1__0\.png is no image"):
+    with pytest.raises(DamagedData, match=r"obj1__0\.png cannot be read as an image"):
         load("coil20", tmp_path)
 
 
@@ -229,11 +236,11 @@ def test_a_wrong_checksum_of_the_faces_is_an_error(tmp_path, monkeypatch):
         raise OSError("faces.mat has an SHA256 checksum (0) differing from expected (1), file may be corrupted.")
 
     monkeypatch.setitem(SETS, "olivetti", catalogue.Source("Olivetti faces", "home", "olivetti", fetch=fetch))
-    with pytest.raises(DamagedData, match="is not the original"):
+    with pytest.raises(DamagedData, match="differs from the original"):
         load("olivetti", tmp_path)
 
 
-def test_download_checks_and_keeps(tmp_path, monkeypatch):
+def test_downloads_are_verified(tmp_path, monkeypatch):
     _write_snareseq(tmp_path)
     _with_checksums_of(monkeypatch, "snareseq", tmp_path)
     asked = []

@@ -223,6 +223,7 @@ def test_a_lasso_selects_the_points_in_it_and_exports_them(page, by):
     assert page.is_hidden("#selection")
 
 
+@pytest.mark.slow
 def test_a_second_lasso_adds_with_control_and_removes_with_alt(page):
     page.click("#lasso")
     drag(page, box(page, rows_of(KINDS[0])))

@@ -33,19 +33,19 @@ ON_Z_AND_Y = {"knn_accuracy": knn_accuracy, "silhouette": silhouette}
 
 @pytest.fixture(scope="module")
 def data():
-    """Points, a noisy projection of them, and their classes."""
+    """Return points, a noisy projection of them, and their classes."""
     X = clusters(300, p=6)
     Z = X[:, :2] + 0.3 * np.random.default_rng(1).normal(size=(300, 2))
     return X, Z, np.arange(300) % 3
 
 
 def _order(D):
-    """Other points from near to far, by distance, then by index."""
+    """Return all other points sorted by distance, then by index."""
     return np.argsort(D + np.diag(np.full(len(D), np.inf)), axis=1, kind="stable")[:, :-1]
 
 
 def _reference(X, Z, y, k_ranks, k, metric="euclidean"):
-    """All measures by their definitions."""
+    """Compute all measures by their definitions."""
     n = len(Z)
     DX, DZ = cdist(X, X, metric), cdist(Z, Z)
     near_x, near_z = _order(DX), _order(DZ)
@@ -73,7 +73,7 @@ def _reference(X, Z, y, k_ranks, k, metric="euclidean"):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("k", [None, 1, 7, 149])
-def test_every_measure_is_its_definition(data, k, dtype):
+def test_every_measure_agrees_with_its_definition(data, k, dtype):
     X, Z, y = (data[0].astype(dtype), data[1].astype(dtype), data[2])
     want = _reference(X.astype(float), Z.astype(float), y, k or 5, k or 15)
     assert evaluate(X, Z, y, n_neighbors=k) == pytest.approx(want, rel=1e-11)
@@ -89,7 +89,7 @@ def test_other_metrics(data, metric, scipy_name):
 
 
 @pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis"])
-def test_metrics_with_scales_of_their_own(data, metric):
+def test_metrics_that_depend_on_the_scales_of_the_data(data, metric):
     X, Z, y = data
     X = X * [1.0, 10.0, 100.0, 1.0, 0.1, 1.0] + 50.0
     want = _reference(X, Z, y, 5, 15, metric)
@@ -125,7 +125,7 @@ def test_scikit_learns_measures_on_digits(k):
 @needs_data
 @pytest.mark.parametrize("name", ["olivetti", "coil20", "microarray_khan"])
 def test_scikit_learns_measures_on_real_data(name):
-    """Data without duplicates, whose order scikit-learn leaves to chance."""
+    """Real data without duplicates, because scikit-learn does not define their order."""
     X = real_data(name)
     Z = X[:, -2:]
     assert trustworthiness(X, Z) == pytest.approx(manifold.trustworthiness(X, Z), abs=1e-9)
@@ -133,7 +133,7 @@ def test_scikit_learns_measures_on_real_data(name):
     assert silhouette(Z, y) == pytest.approx(silhouette_score(Z, y), rel=1e-9)
 
 
-def test_evaluate_gives_what_the_measures_give_alone(data):
+def test_evaluate_agrees_with_the_single_measures(data):
     X, Z, y = data
     together = evaluate(X, Z, y, sample=100)
     for name, measure in ON_X_AND_Z.items():
@@ -145,7 +145,7 @@ def test_evaluate_gives_what_the_measures_give_alone(data):
 
 
 @pytest.mark.parametrize("copies", [1, 4, 30])
-def test_an_embedding_that_is_the_data_is_perfect(data, copies):
+def test_a_layout_equal_to_the_data_is_perfect(data, copies):
     X = np.repeat(data[0][: 300 // copies], copies, axis=0)
     found = evaluate(X, X)
     assert [found[name] for name in ("trustworthiness", "continuity", "neighbor_recall")] == [1.0, 1.0, 1.0]
@@ -159,7 +159,7 @@ def test_the_scale_of_trustworthiness_ends_at_zero(n, k):
 
 
 @pytest.mark.parametrize("change", ["scale", "shift", "rotate", "order"])
-def test_what_must_not_matter(data, change, rng):
+def test_scale_shift_rotation_and_order_do_not_matter(data, change, rng):
     X, Z, y = data
     want = evaluate(X, Z, y)
     if change == "scale":
@@ -182,7 +182,7 @@ def test_names_of_classes_do_not_matter(data, names):
         assert measure(Z, named) == measure(Z, named.tolist()) == measure(Z, y)
 
 
-def test_a_random_embedding_recalls_by_chance_only(data, rng):
+def test_a_random_layout_scores_as_expected_by_chance(data, rng):
     X, Z, _ = data
     found = evaluate(X, rng.normal(size=Z.shape))
     assert found["neighbor_recall"] == pytest.approx(15 / 299, abs=0.02)
@@ -190,7 +190,7 @@ def test_a_random_embedding_recalls_by_chance_only(data, rng):
     assert found["distance_correlation"] == pytest.approx(0.0, abs=0.05)
 
 
-def test_a_sample_estimates_the_whole():
+def test_a_sample_estimates_the_exact_measures():
     X = clusters(5000, p=8)
     Z, y = X[:, :2], np.arange(5000) % 3
     exact, sampled = evaluate(X, Z, y), evaluate(X, Z, y, sample=1000)
@@ -199,7 +199,7 @@ def test_a_sample_estimates_the_whole():
     assert sampled != exact
 
 
-def test_auto_samples_above_the_limit_only(monkeypatch, data):
+def test_auto_samples_only_above_the_limit(monkeypatch, data):
     X, Z, _ = data
     monkeypatch.setattr(metrics, "EXACT_LIMIT", 299)
     monkeypatch.setattr(metrics, "SAMPLE", 50)
@@ -214,7 +214,7 @@ def test_the_seed_chooses_the_sample(data):
     assert first == again != other
 
 
-def test_neither_threads_nor_blocks_leave_a_trace(monkeypatch, many):
+def test_neither_threads_nor_blocks_change_the_result(monkeypatch, many):
     Z, y = many[:, :2], np.arange(len(many)) % 3
     for points in (many, sparse.csr_matrix(many)):
         one = evaluate(points, Z, y, n_jobs=1)
@@ -224,7 +224,7 @@ def test_neither_threads_nor_blocks_leave_a_trace(monkeypatch, many):
     assert evaluate(many, Z, y) == one
 
 
-def test_inputs_are_left_alone(data):
+def test_inputs_are_not_changed(data):
     X, Z, y = (a.copy() for a in data)
     D = cdist(X, X)
     before = D.copy()
@@ -260,7 +260,7 @@ def test_polars_frames(data):
         (16, {*ON_X_AND_Z}),
     ],
 )
-def test_few_points_leave_measures_out(n, names, rng):
+def test_measures_that_need_more_points_are_left_out(n, names, rng):
     X, Z = rng.normal(size=(n, 3)), rng.normal(size=(n, 2))
     assert set(evaluate(X, Z)) == names | {"n_sampled"}
     with_classes = (
@@ -276,7 +276,7 @@ def test_two_and_three_points(rng):
     assert 0.0 <= trustworthiness(X, Z, n_neighbors=1) <= 1.0
 
 
-def test_evaluate_leaves_out_what_classes_or_distances_cannot_give(data):
+def test_undefined_measures_are_left_out(data):
     X, Z, _ = data
     assert "silhouette" not in evaluate(X, Z, np.zeros(300))
     assert "silhouette" not in evaluate(X, Z, np.arange(300))
@@ -287,14 +287,14 @@ def test_evaluate_leaves_out_what_classes_or_distances_cannot_give(data):
 
 
 BAD = {
-    "n_neighbors=150 must be below half": lambda X, Z, y: trustworthiness(X, Z, n_neighbors=150),
-    "there are 300; pass at most 149": lambda X, Z, y: evaluate(X, Z, n_neighbors=150),
+    "n_neighbors=150 must be less than half": lambda X, Z, y: trustworthiness(X, Z, n_neighbors=150),
+    "there are 300 points; pass at most 149": lambda X, Z, y: evaluate(X, Z, n_neighbors=150),
     "pass at most 299": lambda X, Z, y: neighbor_recall(X, Z, n_neighbors=300),
-    "n_neighbors=15 must be below the number of points": lambda X, Z, y: knn_accuracy(Z[:15], y[:15]),
-    "pass three points or more": lambda X, Z, y: continuity(X[:2], Z[:2], n_neighbors=1),
+    "n_neighbors=15 must be less than the number of points": lambda X, Z, y: knn_accuracy(Z[:15], y[:15]),
+    "pass at least three points": lambda X, Z, y: continuity(X[:2], Z[:2], n_neighbors=1),
     "n_neighbors must be a whole number": lambda X, Z, y: neighbor_recall(X, Z, n_neighbors=0),
     "n_neighbors must be a whole number of at least 1, got 2.5": lambda X, Z, y: evaluate(X, Z, n_neighbors=2.5),
-    "X has 300 points and Z has 299": lambda X, Z, y: evaluate(X, Z[1:]),
+    "X has 300 points, but Z has 299": lambda X, Z, y: evaluate(X, Z[1:]),
     "X contains nan at row 3, column 1": lambda X, Z, y: evaluate(_with_nan(X), Z),
     "Z contains nan": lambda X, Z, y: silhouette(_with_nan(Z), y),
     "Z has shape 1 x 2": lambda X, Z, y: silhouette(Z[:1], y[:1]),
@@ -304,11 +304,11 @@ BAD = {
     "y has 299 labels for 300 points": lambda X, Z, y: evaluate(X, Z, y[1:]),
     "y has missing labels": lambda X, Z, y: evaluate(X, Z, np.where(y == 1, np.nan, y)),
     "or mixes numbers and strings": lambda X, Z, y: knn_accuracy(Z, np.array([None, "a", 2], dtype=object)[y]),
-    r"300 points in 1 class\(es\)": lambda X, Z, y: silhouette(Z, np.zeros(300)),
-    r"300 points in 300 class\(es\)": lambda X, Z, y: silhouette(Z, np.arange(300)),
+    r"y has 1 class\(es\) for 300 points": lambda X, Z, y: silhouette(Z, np.zeros(300)),
+    r"300 class\(es\) for 300 points; pass at least 2 classes": lambda X, Z, y: silhouette(Z, np.arange(300)),
     "X has distances of .* scale X down": lambda X, Z, y: distance_correlation(3e152 * X, Z),
     "Z has distances of .* scale Z down": lambda X, Z, y: evaluate(X, 3e152 * Z),
-    "all equal in X or in Z": lambda X, Z, y: distance_correlation(X[:2], Z[:2]),
+    "2 points are equally far apart in X or in Z": lambda X, Z, y: distance_correlation(X[:2], Z[:2]),
     "metric must be one of": lambda X, Z, y: evaluate(X, Z, metric="nonsense"),
     "row 0 of X is zero": lambda X, Z, y: evaluate(0 * X, Z, metric="cosine"),
     "'correlation' is undefined for row 7 of X": lambda X, Z, y: evaluate(

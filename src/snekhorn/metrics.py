@@ -1,33 +1,34 @@
-"""How faithful an embedding Z is to the data X, and how well it separates known classes y.
+"""How faithful a layout Z is to the data X, and how well it separates known classes y.
 
-`evaluate` gives all measures at once. Each looks at all points from every point or, above 5,000 points, from a
-random sample of 1,000. A sampled point is still compared with all the others, so what is estimated is the measure of
-all n points, a share such as `knn_accuracy` with a standard error of at most 0.016; time and memory grow with n, not
-with its square. Of points at one distance, the one of lower index counts as nearer.
+`evaluate` computes all measures at once. With up to 5,000 points every measure is exact. With more, it is the mean over
+a random sample of 1,000 points. Each sampled point is still compared with all others, so the result estimates the
+measure of the whole layout: the standard error of a proportion such as `knn_accuracy` is at most 0.016, and time and
+memory grow linearly with n. Of several points at the same distance, the one with the lowest index counts as nearest.
 
 Parameters
 ----------
 X : array or sparse matrix of shape (n, p)
-    The data; with metric="precomputed" their full matrix of distances.
+    The data, or the full distance matrix if metric="precomputed".
 Z : array of shape (n, q)
-    The embedding, in which distances are Euclidean.
+    The layout. Distances in it are Euclidean.
 y : array of shape (n,)
-    The classes: numbers or strings.
+    Classes: numbers or strings.
 n_neighbors : int
-    How many nearest points make a neighbourhood; the point itself is not counted.
+    Size of a neighbourhood, without the point itself.
 metric : str, default="euclidean"
-    Distance between rows of X: any metric that scikit-learn knows, or "precomputed".
+    Distance between rows of X: any metric that scikit-learn supports, or "precomputed".
 sample : "auto", int or None, default="auto"
-    From how many points to look: a number, None for all (time grows with the square of n), or "auto".
+    Number of points to sample. None uses all points, which takes time quadratic in n. "auto" samples 1,000 points if
+    there are more than 5,000.
 random_state : int, RandomState instance or None, default=0
-    Draws the sample.
+    Random seed of the sample.
 n_jobs : int or None, default=None
-    Number of threads; None and -1 use all cores. The result does not depend on it.
+    Number of threads. None and -1 use all cores. The result does not depend on it.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,12 +36,13 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 
+from .errors import InputError, reported_as_input_errors
 from .geometry.distance_metrics import DIRECT_METRICS, check_metric, from_squared, unit_rows, whitened
 from .geometry.inputs import check_classes, check_cost_matrix, check_points, check_range
 from .kernels import neighbor_ranks as ranks
 from .kernels.squared_distances import sampled_squared_distances
 from .runtime.checks import check_count, check_jobs
-from .runtime.execution import count_threads, run_rows
+from .runtime.execution import Execution, Threads
 
 __all__ = [
     "continuity",
@@ -52,11 +54,16 @@ __all__ = [
     "trustworthiness",
 ]
 
+Sample = int | Literal["auto"] | None
+Indices = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
 RANKED_NEIGHBORS = 5  # the default of scikit-learn's trustworthiness
 NEIGHBORS = 15
-EXACT_LIMIT, SAMPLE = 5_000, 1_000  # points: all are looked from up to the limit, a sample above
-ENTRIES_AT_ONCE = 2**24  # distances held in memory, 128 MiB
-LEAST_SPREAD = 1e-12  # relative standard deviation below which distances are equal but for rounding
+EXACT_LIMIT = 5_000  # points, above which "auto" takes a sample
+SAMPLE = 1_000  # points; four times as many would halve the standard error
+ENTRIES_AT_ONCE = 2**24  # distances in memory at a time, 128 MiB
+MIN_SPREAD = 1e-12  # relative standard deviation below which distances differ only by rounding
 
 
 def trustworthiness(
@@ -65,16 +72,16 @@ def trustworthiness(
     *,
     n_neighbors: int = RANKED_NEIGHBORS,
     metric: str = "euclidean",
-    sample: int | str | None = "auto",
+    sample: Sample = "auto",
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> float:
-    """Whether neighbours in Z are near in X: 1 if all are neighbours in X too, less for every intruder.
+    """Compute how far neighbours in Z can be trusted to be neighbours in X: 1 = no false neighbours in the layout.
 
     T = 1 - 2 / (n k (2n - 3k - 1)) sum_i sum_{j in N_Z(i)} max(0, rank_X(i, j) - k)
 
-    with N_Z(i) the k nearest points of i in Z, and rank 1 for the nearest point. `n_neighbors` must be below n / 2.
-    The same as `sklearn.manifold.trustworthiness`. The module describes the parameters.
+    where N_Z(i) are the k nearest points of i in Z, and the nearest point has rank 1. `n_neighbors` must be less than
+    n / 2. Equals `sklearn.manifold.trustworthiness`. See `snekhorn.metrics` for the parameters.
 
     Reference: Venna and Kaski, "Neighborhood preservation in nonlinear projection methods", ICANN 2001.
     """
@@ -87,11 +94,13 @@ def continuity(
     *,
     n_neighbors: int = RANKED_NEIGHBORS,
     metric: str = "euclidean",
-    sample: int | str | None = "auto",
+    sample: Sample = "auto",
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> float:
-    """Whether neighbours in X stay near in Z: trustworthiness with the roles of X and Z exchanged.
+    """Compute how well neighbours in X stay neighbours in Z: 1 = no neighbours are torn apart in the layout.
+
+    This is `trustworthiness` with X and Z exchanged:
 
     C = 1 - 2 / (n k (2n - 3k - 1)) sum_i sum_{j in N_X(i)} max(0, rank_Z(i, j) - k)
     """
@@ -104,13 +113,15 @@ def neighbor_recall(
     *,
     n_neighbors: int = NEIGHBORS,
     metric: str = "euclidean",
-    sample: int | str | None = "auto",
+    sample: Sample = "auto",
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> float:
-    """Share of the k nearest points in X that are among the k nearest in Z, averaged over points.
+    """Compute the fraction of the k nearest points in X that are among the k nearest in Z, averaged over points.
 
-    R = 1 / (n k) sum_i |N_X(i) and N_Z(i)|, which is about k / (n - 1) for an embedding at random.
+    R = 1 / (n k) sum_i |N_X(i) ∩ N_Z(i)|
+
+    A random layout has a recall of about k / (n - 1).
     """
     X, Z, metric = _check_pair(X, Z, metric)
     k = _check_neighbors(n_neighbors, len(Z))
@@ -123,22 +134,20 @@ def distance_correlation(
     Z: Any,
     *,
     metric: str = "euclidean",
-    sample: int | str | None = "auto",
+    sample: Sample = "auto",
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> float:
-    """Pearson's correlation of the distances in X with those in Z, over pairs of different points.
+    """Compute Pearson's correlation between distances in X and in Z, over pairs of different points.
 
-    It tells of the global arrangement, which the measures on neighbours do not see. The pairs are those of every
-    sampled point with all the others. (The statistic of Székely that has the same name is another one.)
+    It describes the global arrangement, which measures on neighbours do not see: if low, do not trust large distances
+    in the picture. The pairs are those of every sampled point with all others. This is not Székely's distance
+    correlation.
     """
     X, Z, metric = _check_pair(X, Z, metric)
     correlation = _correlation(_compare(X, Z, 1, 1, metric, _draw(len(Z), sample, random_state), n_jobs), len(Z))
     if correlation is None:
-        raise ValueError(
-            f"the distances between the {len(Z)} points are all equal in X or in Z, and correlate with nothing; "
-            "pass three points or more that differ in both."
-        )
+        raise InputError(f"the {len(Z)} points are equally far apart in X or in Z; pass points at different distances.")
     return correlation
 
 
@@ -147,13 +156,13 @@ def knn_accuracy(
     y: Any,
     *,
     n_neighbors: int = NEIGHBORS,
-    sample: int | str | None = "auto",
+    sample: Sample = "auto",
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> float:
-    """Share of points whose class is the most frequent one among their k nearest other points.
+    """Compute the fraction of points whose class is the most frequent one among their k nearest neighbours.
 
-    Where several classes are equally frequent, that of the nearest point among them is taken.
+    If several classes are equally frequent, the one with the nearest point counts.
     """
     Z = _check_embedding(Z)
     labels, sizes = check_classes(y, len(Z))
@@ -166,23 +175,22 @@ def silhouette(
     Z: Any,
     y: Any,
     *,
-    sample: int | str | None = "auto",
+    sample: Sample = "auto",
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> float:
-    """Mean silhouette coefficient of the classes in Z, from -1 to 1.
+    """Compute the mean silhouette coefficient of the classes in Z, from -1 to 1.
 
     S = 1 / n sum_i (b_i - a_i) / max(a_i, b_i)
 
-    with a_i the mean distance to the other points of the class of i, and b_i the least mean distance to another
-    class; a class of one point has coefficient 0. The same as `sklearn.metrics.silhouette_score`.
+    where a_i is the mean distance of i to the other points of its class, and b_i the smallest mean distance to another
+    class. The coefficient of a class with one point is 0. Equals `sklearn.metrics.silhouette_score`.
     """
     Z = _check_embedding(Z)
     labels, sizes = check_classes(y, len(Z))
     if not _is_partition(sizes):
-        raise ValueError(
-            f"y has {len(Z)} points in {sizes.size} class(es): a silhouette needs at least two classes, and one of "
-            "them with at least two points; pass other classes."
+        raise InputError(
+            f"y has {sizes.size} class(es) for {len(Z)} points; pass at least 2 classes, one with at least 2 points."
         )
     rows = _classes(Z, labels, sizes, 1, _draw(len(Z), sample, random_state), n_jobs)
     return float(rows[:, ranks.SILHOUETTE].mean())
@@ -195,21 +203,26 @@ def evaluate(
     *,
     n_neighbors: int | None = None,
     metric: str = "euclidean",
-    sample: int | str | None = "auto",
+    sample: Sample = "auto",
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> dict[str, float]:
-    """All measures in one pass, by name, and "n_sampled", the number of points they are looked from.
+    """Compute all measures in one pass.
 
-    What these data cannot give is left out: `knn_accuracy` and `silhouette` without y; `silhouette` if y has one
-    class, or as many as points; `distance_correlation` if all distances are equal; and, where `n_neighbors` is
-    None, measures that need more points than there are. The module describes the parameters but one.
+    See `snekhorn.metrics` for the parameters not listed here.
 
     Parameters
     ----------
     n_neighbors : int or None, default=None
-        None takes the default of each measure: 5 for `trustworthiness` and `continuity`, 15 for `neighbor_recall`
-        and `knn_accuracy`. A number is used for all of them.
+        Size of a neighbourhood for all measures. None uses the default of each measure: 5 for `trustworthiness` and
+        `continuity`, 15 for `neighbor_recall` and `knn_accuracy`.
+
+    Returns
+    -------
+    measures : dict of str to float
+        The measures by name, and the number of sampled points as "n_sampled". Undefined measures are left out:
+        `knn_accuracy` and `silhouette` without y, `silhouette` if y has one class or as many classes as points,
+        `distance_correlation` if all distances are equal and, unless `n_neighbors` is given, what needs more points.
 
     Examples
     --------
@@ -246,7 +259,7 @@ def evaluate(
 
 
 def _rank_measure(
-    column: int, X: Any, Z: Any, n_neighbors: Any, metric: str, sample: Any, random_state: Any, n_jobs: Any
+    column: int, X: Any, Z: Any, n_neighbors: Any, metric: str, sample: Sample, random_state: Any, n_jobs: int | None
 ) -> float:
     X, Z, metric = _check_pair(X, Z, metric)
     k = _check_neighbors(n_neighbors, len(Z), ranked=True)
@@ -254,65 +267,61 @@ def _rank_measure(
     return _one_minus_excess(rows[:, column], k, len(Z))
 
 
-def _compare(X: Any, Z: Any, k_ranks: int, k_shared: int, metric: str, sample: Any, n_jobs: Any) -> Any:
-    """The columns of `compare_rows` for the sampled points."""
-    n_threads = count_threads(check_jobs(n_jobs))
+def _compare(X: Any, Z: Any, k_ranks: int, k_shared: int, metric: str, sample: Indices, n_jobs: int | None) -> Floats:
+    """Compute the columns of `compare_rows` for the sampled points, a block of them at a time."""
+    execution = Threads.from_jobs(check_jobs(n_jobs))
     if metric == "cosine" and not sparse.issparse(X):
         X = unit_rows(X)
     table = np.empty((sample.size, ranks.N_COMPARED))
-    step = _rows_at_once(sample.size, len(Z))
+    step = min(sample.size, max(1, ENTRIES_AT_ONCE // len(Z)))
     buffers = np.empty((2, step, len(Z)))
     for start in range(0, sample.size, step):
         rows, filled = sample[start : start + step], table[start : start + step]
         dx, dz = buffers[:, : rows.size]
-        _fill_distances(dx, X, rows, metric, n_threads, name="X")
-        _fill_distances(dz, Z, rows, "euclidean", n_threads, name="Z")
-        run_rows(ranks.compare_rows, rows.size, dx.size, n_threads, dx, dz, rows, k_ranks, k_shared, filled)
+        _fill_distances(dx, X, rows, metric, execution, name="X")
+        _fill_distances(dz, Z, rows, "euclidean", execution, name="Z")
+        execution.run(ranks.compare_rows, rows.size, dx.size, dx, dz, rows, k_ranks, k_shared, filled)
     return table
 
 
-def _classes(Z: Any, labels: Any, sizes: Any, k: int, sample: Any, n_jobs: Any) -> Any:
-    """The columns of `class_rows` for the sampled points."""
-    n_threads = count_threads(check_jobs(n_jobs))
+def _classes(Z: Any, labels: Indices, sizes: Indices, k: int, sample: Indices, n_jobs: int | None) -> Floats:
+    """Compute the columns of `class_rows` for the sampled points, a block of them at a time."""
+    execution = Threads.from_jobs(check_jobs(n_jobs))
     table = np.empty((sample.size, ranks.N_CLASSED))
-    step = _rows_at_once(sample.size, len(Z))
+    step = min(sample.size, max(1, ENTRIES_AT_ONCE // len(Z)))
     buffer = np.empty((step, len(Z)))
     for start in range(0, sample.size, step):
         rows, filled = sample[start : start + step], table[start : start + step]
         dz = buffer[: rows.size]
-        _fill_distances(dz, Z, rows, "euclidean", n_threads, name="Z")
-        run_rows(ranks.class_rows, rows.size, dz.size, n_threads, dz, rows, labels, sizes, k, filled)
+        _fill_distances(dz, Z, rows, "euclidean", execution, name="Z")
+        execution.run(ranks.class_rows, rows.size, dz.size, dz, rows, labels, sizes, k, filled)
     return table
 
 
-def _rows_at_once(n_rows: int, n: int) -> int:
-    """How many rows of distances to n points to hold at once."""
-    return min(n_rows, max(1, ENTRIES_AT_ONCE // n))
-
-
-def _fill_distances(out: Any, points: Any, rows: Any, metric: str, n_threads: int, *, name: str) -> None:
-    """Distances of some points to all."""
+def _fill_distances(out: Floats, points: Any, rows: Indices, metric: str, execution: Execution, *, name: str) -> None:
+    """Fill `out` with the distances of some points to all points."""
     if metric == "precomputed":
         out[:] = points[rows]
         return
     if metric in DIRECT_METRICS and not sparse.issparse(points):
-        run_rows(sampled_squared_distances, rows.size, out.size, n_threads, points, rows, out)
+        execution.run(sampled_squared_distances, rows.size, out.size, points, rows, out)
         from_squared(out, metric)
-    else:  # on one thread: more would split the sums differently, and round differently
+    else:  # on one thread: scikit-learn's sums depend on the number of threads
         squared = metric == "sqeuclidean"
-        out[:] = pairwise_distances(points[rows], points, metric="euclidean" if squared else metric)
+        with reported_as_input_errors():
+            out[:] = pairwise_distances(points[rows], points, metric="euclidean" if squared else metric)
         if squared:
             np.square(out, out=out)
-    check_range(out.T, points, metric=metric, name=name)  # not all points have a row here, but all have a column
+    check_range(out.T, points, metric=metric, name=name)  # transposed, because it needs a row for every point
 
 
-def _one_minus_excess(excess: NDArray[np.float64], k: int, n: int) -> float:
-    """1 - 2 / (k (2n - 3k - 1)) mean_i excess_i: 1 at best and, by the choice of the factor, 0 at worst."""
+def _one_minus_excess(excess: Floats, k: int, n: int) -> float:
+    """Compute 1 - 2 / (k (2n - 3k - 1)) mean_i excess_i, which is 1 at best and 0 at worst."""
     return float(1.0 - 2.0 / (k * (2.0 * n - 3.0 * k - 1.0)) * excess.mean())
 
 
-def _correlation(rows: NDArray[np.float64], n: int) -> float | None:
-    """Pearson's correlation from the moments of the rows, None where the distances do not vary."""
+def _correlation(rows: Floats, n: int) -> float | None:
+    """Compute Pearson's correlation from the moments of the rows; None if the distances do not vary."""
     means = rows[:, [ranks.MEAN_X, ranks.MEAN_Z]]
     mean_x, mean_z = means.mean(axis=0)
     a, b = (means - (mean_x, mean_z)).T
@@ -322,18 +331,19 @@ def _correlation(rows: NDArray[np.float64], n: int) -> float | None:
         xz = rows[:, ranks.SPREAD_XZ].sum() + (n - 1) * (a @ b)
     if not np.isfinite([xx, zz]).all():
         which, mean = ("Z", mean_z) if np.isfinite(xx) else ("X", mean_x)
-        raise ValueError(f"{which} has distances of {mean:.3g}, whose squares overflow; scale {which} down.")
-    scale = LEAST_SPREAD * np.sqrt((n - 1) * len(rows))
+        raise InputError(f"{which} has distances of {mean:.3g}, whose squares overflow; scale {which} down.")
+    scale = MIN_SPREAD * np.sqrt((n - 1) * len(rows))
     if np.sqrt(xx) <= scale * mean_x or np.sqrt(zz) <= scale * mean_z:
         return None
     return float(np.clip(xz / np.sqrt(xx) / np.sqrt(zz), -1.0, 1.0))
 
 
-def _draw(n: int, sample: int | str | None, random_state: Any) -> NDArray[np.int64]:
-    """The points to look from, in ascending order."""
+def _draw(n: int, sample: Sample, random_state: Any) -> Indices:
+    """Draw the points to sample, in ascending order."""
     if isinstance(sample, str) and sample != "auto":
-        raise ValueError(f"sample must be 'auto', None or a whole number, got {sample!r}.")
-    generator = check_random_state(random_state)
+        raise InputError(f"sample must be 'auto', None or a whole number, got {sample!r}.")
+    with reported_as_input_errors():
+        generator = check_random_state(random_state)
     if isinstance(sample, str):
         size = n if n <= EXACT_LIMIT else SAMPLE
     else:
@@ -341,50 +351,50 @@ def _draw(n: int, sample: int | str | None, random_state: Any) -> NDArray[np.int
     return np.arange(n) if size == n else np.sort(generator.choice(n, size, replace=False))
 
 
-def _check_pair(X: Any, Z: Any, metric: str) -> tuple[Any, Any, str]:
-    """X and Z as arrays of one length, and the metric of X: metrics with scales of their own have become Euclidean."""
+def _check_pair(X: Any, Z: Any, metric: str) -> tuple[Any, NDArray[Any], str]:
+    """Check X, Z and the metric; a metric that depends on the scales of X becomes Euclidean on whitened points."""
     check_metric(metric)
     Z = _check_embedding(Z)
     if metric != "precomputed":
         X, metric = whitened(check_points(X), metric)
         X = X if sparse.issparse(X) else np.ascontiguousarray(X)
     elif sparse.issparse(X):
-        raise ValueError("metric='precomputed' needs the full matrix of distances, X is sparse; pass the features.")
+        raise InputError("metric='precomputed' needs a full distance matrix, but X is sparse; pass the features.")
     else:
         X = check_cost_matrix(X)
     if X.shape[0] != len(Z):
-        raise ValueError(f"X has {X.shape[0]} points and Z has {len(Z)}; pass data and their embedding, row by row.")
+        raise InputError(f"X has {X.shape[0]} points, but Z has {len(Z)}; pass data and layout of the same points.")
     return X, Z, metric
 
 
-def _check_embedding(Z: Any) -> Any:
+def _check_embedding(Z: Any) -> NDArray[Any]:
     if sparse.issparse(Z):
-        raise ValueError("Z is a sparse matrix, an embedding is dense; pass Z.toarray().")
+        raise InputError("Z is a sparse matrix; pass a dense layout, such as Z.toarray().")
     return np.ascontiguousarray(check_points(Z, name="Z"))
 
 
-def _is_partition(sizes: NDArray[np.int64]) -> bool:
-    """Two classes or more, one of them with two points or more."""
-    return 2 <= sizes.size < sizes.sum()
+def _is_partition(sizes: Indices) -> bool:
+    """Return whether there are at least two classes, one of them with at least two points."""
+    return bool(2 <= sizes.size < sizes.sum())
 
 
-def _most_neighbors(n: int, *, ranked: bool) -> int:
-    """The largest neighbourhood of n points; the scale of the rank measures holds below n / 2 only."""
+def _max_neighbors(n: int, *, ranked: bool) -> int:
+    """Return the largest neighbourhood of n points; the scale of rank measures is valid only below n / 2."""
     return (n - 1) // 2 if ranked else n - 1
 
 
 def _choose_neighbors(n_neighbors: int | None, default: int, n: int, *, ranked: bool = False) -> int | None:
-    """The number asked for or else the default, None if that is too large for n points."""
+    """Return the given number, or the default, or None if the default is too large for n points."""
     if n_neighbors is not None:
         return _check_neighbors(n_neighbors, n, ranked=ranked)
-    return default if default <= _most_neighbors(n, ranked=ranked) else None
+    return default if default <= _max_neighbors(n, ranked=ranked) else None
 
 
 def _check_neighbors(n_neighbors: Any, n: int, *, ranked: bool = False) -> int:
     k = check_count(n_neighbors, "n_neighbors")
-    most = _most_neighbors(n, ranked=ranked)
-    if k > most:
+    largest = _max_neighbors(n, ranked=ranked)
+    if k > largest:
         limit = "half the number of points" if ranked else "the number of points"
-        remedy = f"pass at most {most}" if most else "pass three points or more"
-        raise ValueError(f"n_neighbors={k} must be below {limit}, and there are {n}; {remedy}.")
+        remedy = f"pass at most {largest}" if largest else "pass at least three points"
+        raise InputError(f"n_neighbors={k} must be less than {limit}, and there are {n} points; {remedy}.")
     return k

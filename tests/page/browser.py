@@ -1,24 +1,26 @@
-"""A real browser, and a page of ten thousand points to try it on."""
+"""A real browser, and an example of ten thousand points."""
 
 import shutil
+import time
 
 import numpy as np
 import pyarrow as pa
 
 N = 10_000
+HANGS = 120_000  # milliseconds without an answer after which a page hangs; busy machines take seconds
 KINDS = ("kind 10", "kind 9", 'say "<b>hi</b>"', "two\nlines, and a comma", "naïve 🐍")
 # Software rendering, so that machines without a graphics card draw the same.
 ARGUMENTS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 
 
 def chromium():
-    """Path of a Chromium, or None."""
+    """Return the path of Chromium, or None."""
     names = ("chromium", "chromium-browser", "google-chrome")
     return next((path for name in names if (path := shutil.which(name))), None)
 
 
 def example():
-    """Five clusters far from each other, wider than high, and metadata of every type."""
+    """Return five well separated clusters, wider than high, and metadata of every type."""
     rng = np.random.default_rng(0)
     code = np.repeat(np.arange(5), N // 5)
     angle = 2 * np.pi * code / 5
@@ -40,25 +42,25 @@ def example():
 
 
 def positions(page, rows):
-    """Where points are in the window."""
+    """Return the positions of points in the window."""
     script = "(rows) => rows.map((row) => window.snekhorn.scatterplot.getScreenPosition(row))"
     return np.array(page.evaluate(script, list(rows)))
 
 
 def position(page, row):
-    """Where a point is in the window."""
+    """Return the position of a point in the window."""
     return positions(page, [row])[0].tolist()
 
 
 def box(page, rows):
-    """A rectangle around points, in the window."""
+    """Return the corners of a rectangle around points, in the window."""
     seen = positions(page, rows)
     (left, top), (right, bottom) = (seen.min(axis=0) - 8).tolist(), (seen.max(axis=0) + 8).tolist()
     return [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
 
 
 def drag(page, corners):
-    """Press at the first corner, move along the others, and let go."""
+    """Press the mouse at the first corner, move along the others, and release it."""
     page.mouse.move(*corners[0])
     page.mouse.down()
     for corner in corners[1:]:
@@ -71,14 +73,31 @@ def selection(page):
 
 
 def pixel(page, row):
-    """Colour of the canvas where a point is."""
+    """Return the colour of the canvas at a point."""
     x, y = position(page, row)
     script = f"document.getElementById('plot').getContext('2d').getImageData({round(x)}, {round(y)}, 1, 1).data"
     return np.array(page.evaluate(f"Array.from({script})"))[:3]
 
 
+def wait_until(page, condition):
+    """Wait until a condition holds; only a page that hangs fails."""
+    deadline = time.monotonic() + HANGS / 1000
+    while not condition():
+        assert time.monotonic() < deadline, "the page does not reach the expected state"
+        page.wait_for_timeout(30)
+
+
+def wait_for_pixel(page, row, color):
+    """Wait until the canvas has a colour, as drawn in software, at a point."""
+    wait_until(page, lambda: np.abs(pixel(page, row) - color).max() <= 12)
+
+
 def settle(page):
-    """Wait for the next two frames: what was asked for is drawn then."""
-    page.evaluate(
-        "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 30))))"
-    )
+    """Wait for pending timers of the page and for the frames that they ask for.
+
+    Timers of a page run in order, so that this does not depend on how busy the machine is.
+    """
+    page.evaluate("""async () => {
+      await new Promise((done) => setTimeout(done, 500));
+      for (let frame = 0; frame < 8; frame++) await new Promise(requestAnimationFrame);
+    }""")

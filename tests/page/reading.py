@@ -1,4 +1,4 @@
-"""What a browser makes of a page, without one: elements by their id, and the columns in them."""
+"""Read a page without a browser: elements by their id, and the columns in them."""
 
 import base64
 import json
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Page(HTMLParser):
-    """Header, blocks and scripts of a page; fails on markup that should not be there."""
+    """Header, blocks and scripts of a page."""
 
     def __init__(self, data):
         super().__init__(convert_charrefs=True)
@@ -44,7 +44,7 @@ class Page(HTMLParser):
         return np.ascontiguousarray(planes.T).view(dtype).ravel()
 
     def column(self, name):
-        """Description of a column and its values, None where missing."""
+        """Return the description of a column and its values, None if missing."""
         index = [column["name"] for column in self.header["columns"]].index(name)
         column = self.header["columns"][index]
         if column["kind"] != "category":

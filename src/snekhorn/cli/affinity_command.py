@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from ..errors import InputError
-from ..io.read import check_input
+from ..io.table_files import check_input
 from ..registry import AFFINITIES
 from ..runtime.checks import check_jobs
 from . import options

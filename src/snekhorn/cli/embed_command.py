@@ -10,7 +10,7 @@ import typer
 
 from ..errors import InputError
 from ..io import Layouts, Table, write_layouts
-from ..io.read import check_input
+from ..io.table_files import check_input
 from ..registry import METHODS
 from ..runtime.checks import check_jobs
 from . import options
@@ -127,7 +127,6 @@ def _check_color(run: Session, table: Table, color: str | None) -> None:
 
 def _fit(run: Session, model: NeighborEmbedding, X: Any, perplexities: list[float]) -> list[NeighborEmbedding]:
     """Lay out at every perplexity; after an interrupt, return the layouts there are."""
-    from ..embedding.embedding_report import Stop
     from ..estimators.sweep import sweep
     from .doctor_command import compiled_code
 
@@ -142,7 +141,7 @@ def _fit(run: Session, model: NeighborEmbedding, X: Any, perplexities: list[floa
         try:
             for fitted in several:
                 found.append(fitted)
-                if fitted.report_.reason == Stop.INTERRUPTED.value:
+                if fitted.report_.interrupted:
                     run.interrupted = True
                     break
         except KeyboardInterrupt:

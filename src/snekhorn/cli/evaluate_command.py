@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..io import Layouts, read_layouts
-from ..io.read import check_input
+from ..io.table_files import check_input
 from ..runtime.checks import check_jobs
 from . import options
 from .input_points import Source, note_unequal_columns

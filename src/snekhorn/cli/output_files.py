@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from ..errors import InputError
 from ..io import Layouts, check_output, replacing
-from ..io.layouts import SUFFIXES as LAYOUT_SUFFIXES
-from ..io.layouts import TABLES
-from ..io.read import READERS
+from ..io.layout_files import LAYOUT_SUFFIXES
+from ..io.layout_files import TABLE_SUFFIXES as TABLES
+from ..io.table_files import READERS
 from ..io.table import column_values
 from .input_points import Points
 from .session import USER_ERRORS, Session

@@ -11,7 +11,7 @@ import typer
 
 from ..errors import InputError
 from ..io import Layouts, Table, write_layouts
-from ..io.read import check_input
+from ..io.table_files import check_input
 from ..runtime.checks import check_jobs
 from . import options
 from .input_points import ARRAY_SUFFIXES, Source

@@ -1,13 +1,13 @@
-"""Data of the paper: its simulations, and loaders of its real sets.
+"""The paper's data: its simulations, and loaders for its real data sets.
 
-`load` looks into a folder of the user's first, and downloads what has a known checksum otherwise; `names` lists what
-there is. `make_three_gaussians` and `make_heteroscedastic_multinomial` are the simulations.
+`load` returns a data set from a local folder or, if its checksum is known, downloads it; `names` lists what is
+available. `make_three_gaussians` and `make_heteroscedastic_multinomial` are the simulations.
 """
 
 from .catalogue import CUMIDA, SETS, names
-from .errors import DamagedData, MissingData
 from .generators import make_heteroscedastic_multinomial, make_three_gaussians
-from .loading import Dataset, load
+from .loading import Dataset, MissingData, load
+from .readers import DamagedData
 
 __all__ = [
     "CUMIDA",

@@ -1,20 +1,18 @@
-"""Where each data set is at home, in which files, and how they are read."""
+"""Where each data set is published, in which files, and how to read them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
 
 from . import readers
-
-Found: TypeAlias = tuple[Any, Any, list[str]]  # X, codes of the classes, their names
+from .readers import LabeledPoints
 
 
 @dataclass(frozen=True)
 class Original:
-    """A file of the original; without a checksum it is not downloaded."""
+    """A file as published; it is downloaded only if it has a checksum."""
 
     name: str
     url: str | None = None
@@ -25,27 +23,41 @@ class Original:
 class Source:
     """A data set.
 
-    `stem` names its .npz file (X, y, label_names); `originals` are the files, or the one folder, that `read` takes
-    instead, in this order. `fetch` gets it by itself, without a download where it is `bundled` with a dependency.
+    Parameters
+    ----------
+    title : str
+        Title for people.
+    home : str
+        Page where the data set is published.
+    stem : str
+        Name of its NPZ file (X, y, label_names), without the suffix.
+    originals : tuple of Original
+        Published files, or one folder, that can be used instead of the NPZ file.
+    read : callable or None
+        Reads the originals, given their paths in this order.
+    fetch : callable or None
+        Gets the data set by other means.
+    bundled : bool
+        Whether `fetch` works without a download because the data come with a dependency.
     """
 
     title: str
     home: str
     stem: str
     originals: tuple[Original, ...] = ()
-    read: Callable[..., Found] | None = None
-    fetch: Callable[[], Found] | None = None
+    read: Callable[..., LabeledPoints] | None = None
+    fetch: Callable[[], LabeledPoints] | None = None
     bundled: bool = False
 
     @property
     def expected(self) -> str:
-        """The files that would do."""
+        """Names of the files that `load` accepts."""
         files = " and ".join(original.name for original in self.originals)
-        return f"{self.stem}.npz" + (f", or {files}" if files else "")
+        return f"{self.stem}.npz" + (f" (or {files})" if files else "")
 
 
 def _raw(repository: str, commit: str, path: str, sha256: str) -> Original:
-    """A file of a public repository, at a commit."""
+    """Return a file of a public repository at a given commit."""
     url = f"https://raw.githubusercontent.com/{repository}/{commit}/{path}"
     return Original(Path(path).name, url, sha256)
 
@@ -170,5 +182,5 @@ SETS: dict[str, Source] = {
 
 
 def names() -> list[str]:
-    """Names that `load` takes."""
+    """Return the names that `load` accepts."""
     return list(SETS)

@@ -8,37 +8,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InputError
 from ..runtime.checks import check_count, check_positive
 
-CENTRES = np.array([[-8.0, -8.0], [0.0, 8.0], [8.0, -8.0]])
-SPREADS = (1.0, 3.0, 2.0)  # standard deviations, of the clusters in the order of their centres
+CENTERS = np.array([[-8.0, -8.0], [0.0, 8.0], [8.0, -8.0]])
+SPREADS = (1.0, 3.0, 2.0)  # standard deviation of each cluster
 
 
 def make_three_gaussians(
     n_per_cluster: int = 30, *, spreads: Sequence[float] = SPREADS, random_state: Any = 0
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Three Gaussian clusters in the plane whose spreads differ: Figures 2 and 3.
+    """Draw three Gaussian clusters of different spreads in the plane, as in Figures 2 and 3.
 
     Parameters
     ----------
     n_per_cluster : int, default=30
+        Number of points per cluster.
     spreads : sequence of three floats, default=(1, 3, 2)
         Standard deviations of the clusters.
-    random_state : int, Generator or anything else that `numpy.random.default_rng` takes, default=0
+    random_state : int, Generator or anything else that `numpy.random.default_rng` accepts, default=0
+        Random seed.
 
     Returns
     -------
     X : ndarray of shape (3 n_per_cluster, 2)
+        The points.
     y : ndarray of shape (3 n_per_cluster,)
-        The cluster of each point.
+        Cluster of each point.
     """
     n = check_count(n_per_cluster, "n_per_cluster")
-    if len(spreads) != len(CENTRES):
-        raise ValueError(f"spreads needs {len(CENTRES)} numbers, one a cluster, got {len(spreads)}.")
+    if len(spreads) != len(CENTERS):
+        raise InputError(f"spreads must have {len(CENTERS)} numbers, one per cluster, got {len(spreads)}.")
     scales = np.array([check_positive(spread, "spreads") for spread in spreads])
     rng = np.random.default_rng(random_state)
-    y = np.repeat(np.arange(len(CENTRES)), n)
-    return CENTRES[y] + scales[y, None] * rng.normal(size=(y.size, 2)), y
+    y = np.repeat(np.arange(len(CENTERS)), n)
+    return CENTERS[y] + scales[y, None] * rng.normal(size=(y.size, 2)), y
 
 
 def make_heteroscedastic_multinomial(
@@ -48,28 +52,31 @@ def make_heteroscedastic_multinomial(
     trials: tuple[int, int] = (1000, 2000),
     random_state: Any = 0,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    r"""Two distributions, one of them measured with two levels of noise: Figures 4 and 5.
+    r"""Draw from two distributions, one of them with two levels of noise, as in Figures 4 and 5.
 
-    Two vectors :math:`p_1, p_2` are drawn uniformly in the simplex. Half of the points are frequencies of multinomial
-    draws of `trials[0]` from :math:`p_1`, a quarter the same from :math:`p_2`, and a quarter, the batch of low noise,
-    of `trials[1]` from :math:`p_2`.
+    Two probability vectors :math:`p_1, p_2` are drawn uniformly from the simplex. Each point is a vector of relative
+    frequencies. Half of the points come from `trials[0]` multinomial draws from :math:`p_1`, a quarter from `trials[0]`
+    draws from :math:`p_2`, and a quarter, the low-noise batch, from `trials[1]` draws from :math:`p_2`.
 
     Parameters
     ----------
     n : int, default=1000
-        A multiple of four.
+        Number of points, a multiple of four.
     n_features : int, default=10_000
+        Number of features.
     trials : pair of int, default=(1000, 2000)
-    random_state : int, Generator or anything else that `numpy.random.default_rng` takes, default=0
+        Numbers of draws per point.
+    random_state : int, Generator or anything else that `numpy.random.default_rng` accepts, default=0
+        Random seed.
 
     Returns
     -------
     X : ndarray of shape (n, n_features)
-        Rows sum to one.
+        The points; rows sum to one.
     y : ndarray of shape (n,)
-        0 for points of p_1, 1 for those of p_2.
+        0 for points from p_1, 1 for points from p_2.
     batch : ndarray of shape (n,)
-        1 for the batch of low noise, 0 for the other points.
+        1 for the low-noise batch, 0 for the other points.
 
     References
     ----------
@@ -77,7 +84,7 @@ def make_heteroscedastic_multinomial(
     noise, 2021.
     """
     if check_count(n, "n") % 4:
-        raise ValueError(f"n must be a multiple of four, got {n}.")
+        raise InputError(f"n must be a multiple of four, got {n}.")
     rng = np.random.default_rng(random_state)
     first, second = rng.dirichlet(np.ones(check_count(n_features, "n_features")), size=2)
     few, many = (check_count(number, "trials") for number in trials)

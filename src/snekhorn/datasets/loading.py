@@ -1,11 +1,11 @@
-"""A data set by its name: from a folder, else from its home."""
+"""Load a data set by name: from a local folder, or from where its authors publish it."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import zipfile
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InputError
 from ..runtime.checks import check_choice
-from .catalogue import SETS, Found, Original, Source, names
-from .errors import DamagedData, MissingData
-from .readers import read_npz
+from .catalogue import SETS, Original, Source, names
+from .readers import DamagedData, LabeledPoints, read_npz
 
-FOLDER = "SNEKHORN_DATA"  # environment variable
+FOLDER_VARIABLE = "SNEKHORN_DATA"
 UNREADABLE = (
     *(ValueError, KeyError, IndexError, TypeError, EOFError, OSError, NotImplementedError),
     *(zipfile.BadZipFile, zlib.error),
 )
+
+
+class MissingData(FileNotFoundError, InputError):
+    """A data set that was not found; the message says where to get it and how to name the file."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +36,13 @@ class Dataset:
     Attributes
     ----------
     X : ndarray of shape (n, p)
-        As its authors give it.
+        The points, as published.
     y : ndarray of shape (n,)
-        Codes of the classes, from 0.
+        Class of each point, an index into `label_names`.
     label_names : list of str
         Names of the classes.
     title : str
+        Title of the data set.
     """
 
     X: NDArray[Any]
@@ -54,17 +59,22 @@ def load(name: str, folder: str | os.PathLike[str] | None = None, *, download: b
     name : str
         One of `snekhorn.datasets.names()`.
     folder : path or None, default=None
-        Where to look first, by default the folder that the environment variable SNEKHORN_DATA names. Both the .npz
-        files of this project (X, y, label_names) and the originals' own formats are read.
+        Folder to search first. None uses the environment variable SNEKHORN_DATA. The folder may contain an NPZ file
+        (X, y, label_names) or the files that the authors publish.
     download : bool, default=True
-        Whether to fetch what is not in the folder and has a known checksum; it is kept in the user's cache.
+        Whether to download a data set that is not in the folder. Only files with a known checksum are downloaded. They
+        are kept in the user's cache.
+
+    Returns
+    -------
+    dataset : Dataset
 
     Raises
     ------
     MissingData
-        If it is neither there nor to be downloaded; the message says where to get it, and under which name.
+        If the data set is not found and cannot be downloaded. The message says where to get it.
     DamagedData
-        If a file is unreadable or has another checksum than the original.
+        If a file is unreadable, or its checksum is not that of the original.
     """
     check_choice(name, "name", tuple(names()))
     source = SETS[name]
@@ -72,114 +82,118 @@ def load(name: str, folder: str | os.PathLike[str] | None = None, *, download: b
     if found is None and source.fetch is not None and (download or source.bundled):
         found = _fetched(source)
     if found is None and download and source.originals and all(original.sha256 for original in source.originals):
-        found = _read(source, [_downloaded(source, original) for original in source.originals])
+        found = _read_originals(source, [_downloaded(source, original) for original in source.originals])
     if found is None:
-        raise MissingData(_where(source, "is not there"))
+        raise MissingData(_where_to_get(source, "was not found"))
     return Dataset(*found, source.title)
 
 
 def data_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
-    """The folder given, else the one that SNEKHORN_DATA names, else None."""
-    path = os.environ.get(FOLDER, "") if folder is None else os.fspath(folder)
+    """Return the given folder, otherwise the one in SNEKHORN_DATA, otherwise None."""
+    path = os.environ.get(FOLDER_VARIABLE, "") if folder is None else os.fspath(folder)
     if not path:
         return None
     if not Path(path).is_dir():
-        what = "is no folder; name one" if Path(path).exists() else "does not exist; make it, or name another"
-        raise MissingData(f"the data folder {path} {what}.")
+        problem = "is not a folder" if Path(path).exists() else "does not exist"
+        raise MissingData(f"the data folder {path} {problem}; set {FOLDER_VARIABLE}, or pass a folder that exists.")
     return Path(path)
 
 
-def _from_folder(source: Source, folder: Path | None) -> Found | None:
+def _from_folder(source: Source, folder: Path | None) -> LabeledPoints | None:
     if folder is None:
         return None
     packed = folder / f"{source.stem}.npz"
     if packed.exists():
-        return _readable(packed, lambda: read_npz(packed))
+        return _read_checked(packed, lambda: read_npz(packed))
     paths = [folder / original.name for original in source.originals]
     if not paths or not all(path.exists() for path in paths):
         return None
     for path, original in zip(paths, source.originals, strict=True):
         if original.sha256 and path.is_file():
-            check_sha256(path, original.sha256)
-    return _read(source, paths)
+            _check_sha256(path, original.sha256)
+    return _read_originals(source, paths)
 
 
-def _read(source: Source, paths: list[Path]) -> Found:
+def _read_originals(source: Source, paths: list[Path]) -> LabeledPoints:
     if source.read is None:
-        raise AssertionError(f"{source.title} has originals and no reader")
+        raise AssertionError(f"{source.title} has originals but no reader")
     read = source.read
-    return _readable(" and ".join(map(str, paths)), lambda: read(*paths))
+    return _read_checked(" and ".join(map(str, paths)), lambda: read(*paths))
 
 
-def _readable(path: Path | str, read: Any) -> Found:
-    """What is read, or an error that names the file."""
+def _read_checked(path: Path | str, read: Callable[[], LabeledPoints]) -> LabeledPoints:
+    """Call a reader, check the result, and name the file in every error."""
     try:
-        return _checked(path, *read())
+        return _check_consistency(path, *read())
     except DamagedData:
         raise
     except UNREADABLE as error:
-        raise DamagedData(
-            f"{path} cannot be read ({type(error).__name__}: {error}); it is damaged or something else: replace it."
-        ) from error
+        raise DamagedData(f"{path} cannot be read ({type(error).__name__}: {error}); download it again.") from error
 
 
-def _checked(path: Path | str, X: Any, y: Any, labels: list[str]) -> Found:
-    """Points and codes of classes that fit each other, and have no gaps."""
+def _check_consistency(path: Path | str, X: Any, y: Any, labels: list[str]) -> LabeledPoints:
+    """Check that points, classes and names of classes fit together."""
     X, y = np.asarray(X), np.asarray(y)
     if X.ndim != 2 or not X.size or X.dtype.kind not in "biuf":
-        raise DamagedData(f"{path}: X should be a table of numbers, and is of shape {X.shape} and type {X.dtype}.")
+        raise DamagedData(
+            f"{path}: X has shape {X.shape} and type {X.dtype}; it should be a two-dimensional array of numbers."
+        )
     if y.shape != X.shape[:1]:
-        raise DamagedData(f"{path} has {len(X)} points and labels of shape {y.shape}; one of its files is another's.")
+        raise DamagedData(f"{path} has {len(X)} points but labels of shape {y.shape}; use the files of one data set.")
     if not np.isfinite(X).all():
         row, column = np.argwhere(~np.isfinite(X))[0] + 1
-        raise DamagedData(f"{path}: row {row}, column {column} of X is missing or infinite.")
+        raise DamagedData(f"{path}: the value in row {row}, column {column} of X is missing or infinite; replace it.")
     if y.min() < 0 or y.max() >= len(labels):
         raise DamagedData(
-            f"{path}: codes of classes go from {y.min()} to {y.max()}, with {len(labels)} names for them."
+            f"{path}: y has values from {y.min()} to {y.max()}, but there are {len(labels)} class names; "
+            "use indices into label_names."
         )
     return X, y, labels
 
 
-def check_sha256(path: Path, expected: str) -> None:
-    """Raise where a file is not, byte by byte, the original."""
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
+def _check_sha256(path: Path, expected: str) -> None:
+    """Raise an error if a file is not the original."""
+    import pooch
+
+    found = pooch.file_hash(str(path), alg="sha256")
     if found != expected:
         raise DamagedData(
-            f"{path} is not the original: its sha256 is {found}, that of the original {expected}; delete it and get "
+            f"{path} differs from the original: its SHA-256 is {found} instead of {expected}; delete it and download "
             "it again."
         )
 
 
-def _fetched(source: Source) -> Found:
-    """By a function that downloads by itself."""
+def _fetched(source: Source) -> LabeledPoints:
+    """Call a function that downloads the data set itself."""
     if source.fetch is None:
         raise AssertionError(f"{source.title} cannot be fetched")
     try:
-        return _checked(source.title, *source.fetch())
+        return _check_consistency(source.title, *source.fetch())
     except OSError as error:
         if "checksum" in str(error):
-            raise DamagedData(f"what was downloaded for {source.title} is not the original: {error}") from error
-        raise MissingData(_where(source, f"could not be downloaded ({type(error).__name__})")) from error
+            raise DamagedData(f"the download of {source.title} differs from the original: {error}") from error
+        raise MissingData(_where_to_get(source, f"could not be downloaded ({type(error).__name__})")) from error
 
 
 def _downloaded(source: Source, original: Original) -> Path:
-    """The file in the cache, downloaded if it is not there yet."""
+    """Return the file in the cache, downloading it first if necessary."""
     import pooch
 
     try:
         kept = pooch.retrieve(
             original.url, f"sha256:{original.sha256}", fname=original.name, path=pooch.os_cache("snekhorn")
         )
-    except ValueError as error:  # of the checksum
+    except ValueError as error:  # the checksum differs
         raise DamagedData(
-            f"what {original.url} sends is not the original: {error} Get {original.name} from {source.home}."
+            f"the file at {original.url} differs from the original: {error} Get {original.name} from {source.home}."
         ) from error
     except OSError as error:
-        raise MissingData(_where(source, f"could not be downloaded ({type(error).__name__})")) from error
+        raise MissingData(_where_to_get(source, f"could not be downloaded ({type(error).__name__})")) from error
     return Path(kept)
 
 
-def _where(source: Source, why: str) -> str:
+def _where_to_get(source: Source, problem: str) -> str:
     return (
-        f"{source.title} {why}: get it from {source.home} and put {source.expected} into a folder that {FOLDER} names."
+        f"{source.title} {problem}; get it from {source.home}, save it in a folder as {source.expected}, and set "
+        f"{FOLDER_VARIABLE} to that folder."
     )

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from ..affinities import DoublyStochasticAffinity, SymmetricEntropicAffinity, row_perplexities
 from ..colors import categorical
 from ..datasets import make_three_gaussians
-from ..plots.canvas import bare, limits, set_titles
+from ..plots.canvas import hide_axes, limits, set_titles
 from .drawing import dress, panels
 from .experiment import Cells, Experiment, Plan, Settings
 from .markdown import claim, table
@@ -79,7 +79,7 @@ def _draw_graph(ax: Axes, X: Any, cell: Any, widest: float) -> Any:
     ends = X[edges[:, :2].astype(int)]
     opacity = np.minimum(EDGE_SCALE * edges[:, 2], 1.0)
     ax.add_collection(LineCollection(list(ends), colors=[(0.0, 0.0, 0.0, a) for a in opacity], linewidths=1.2))
-    bare(ax, limits(X))
+    hide_axes(ax, limits(X))
     return ax.scatter(X[:, 0], X[:, 1], s=18, c=cell["perplexities"], vmin=1.0, vmax=widest, zorder=3)
 
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..io.write import replacing
+from ..io import replacing
 from .experiment import SEPARATOR, Cells, Experiment, finished
 from .layouts import PAPER
 from .registry import EXPERIMENTS

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import __version__
 from ..errors import InputError
-from ..io.write import replacing
+from ..io import replacing
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "openTSNE", "umap-learn")
 DIGITS = 5  # of numbers that are kept

@@ -1,10 +1,10 @@
-"""Files in and out: tables of points, layouts, models."""
+"""Read points from files, and read and write layouts."""
 
 from ..errors import InputError
-from .layouts import Layouts, read_layouts, write_layouts
-from .read import read_table
+from .layout_files import Layouts, read_layouts, write_layouts
+from .safe_output import check_output, replacing
 from .table import Table
-from .write import check_output, replacing
+from .table_files import read_table
 
 __all__ = [
     "InputError",

@@ -1,7 +1,7 @@
-"""Neighbours, ranks and classes of sampled points, from the distances of each of them to all points.
+"""Neighbours, ranks and classes of sampled points, from their distances to all points.
 
-Every kernel takes rows of distances, one a sampled point, and overwrites the entry of the point itself. Of points
-at one distance, the one of lower index is nearer.
+Every kernel takes one row of distances per sampled point, and overwrites the point's distance to itself. Of points at
+the same distance, the one with the lower index is nearer.
 """
 
 import numpy as np
@@ -16,16 +16,16 @@ VOTE, SILHOUETTE, N_CLASSED = range(3)
 
 @njit(cache=True, error_model="numpy")
 def _nearest(d, k):
-    """Indices of the k smallest entries, by value, then by index."""
+    """Return the indices of the k smallest entries, sorted by value, then by index."""
     step = int(np.sqrt(d.size / k))
-    reach = np.partition(d[::step], k - 1)[k - 1]  # of a part of them: never below the k-th smallest of all
+    reach = np.partition(d[::step], k - 1)[k - 1]  # from a subset, so at least the k-th smallest of all
     found = np.flatnonzero(d <= reach)
     return found[np.argsort(d[found], kind="mergesort")[:k]]
 
 
 @njit(cache=True)
 def _rank(d, j):
-    """1 + number of entries that come before d_j, by value, then by index."""
+    """Return 1 + the number of entries before d_j, sorted by value, then by index."""
     rank = 1
     for i in range(j):
         rank += d[i] <= d[j]
@@ -36,7 +36,7 @@ def _rank(d, j):
 
 @njit(cache=True)
 def _excess_ranks(d, chosen):
-    """sum_j max(0, rank_j - k) over k chosen entries."""
+    """Compute sum_j max(0, rank_j - k) over k chosen entries."""
     total = 0
     for j in chosen:
         total += max(0, _rank(d, j) - chosen.size)
@@ -45,7 +45,7 @@ def _excess_ranks(d, chosen):
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def _moments(x, z, own, row):
-    """Means of x and z and sums of the products of what exceeds them, leaving one entry out."""
+    """Compute the means of x and z and the sums of centred products, leaving out one entry."""
     x[own] = z[own] = 0.0
     sum_x = sum_z = 0.0
     for j in range(x.size):
@@ -65,9 +65,10 @@ def _moments(x, z, own, row):
 
 @njit(nogil=True, cache=True)
 def compare_rows(start, stop, dx, dz, sample, k_ranks, k_shared, rows):
-    """Excess ranks, number of shared neighbours, and moments of the distances, for every sampled point.
+    """Compute excess ranks, shared neighbours and moments of the distances for every sampled point.
 
-    INTRUSION ranks in X the k_ranks neighbours in Z, EXTRUSION the reverse; SHARED is out of k_shared.
+    INTRUSION ranks the k_ranks neighbours in Z by their distances in X, EXTRUSION the reverse. SHARED counts the common
+    neighbours among the k_shared nearest.
     """
     k = max(k_ranks, k_shared)
     for s in range(start, stop):
@@ -81,7 +82,7 @@ def compare_rows(start, stop, dx, dz, sample, k_ranks, k_shared, rows):
 
 @njit(cache=True)
 def _vote(labels, n_classes):
-    """The most frequent label; of several, the one that comes first."""
+    """Return the most frequent label; of several, the first."""
     counts = np.zeros(n_classes, dtype=np.int64)
     for label in labels:
         counts[label] += 1
@@ -94,7 +95,7 @@ def _vote(labels, n_classes):
 
 @njit(cache=True, error_model="numpy")
 def _silhouette(totals, sizes, own):
-    """(b - a) / max(a, b): a the mean distance to the own class, b to the nearest other; 0 for a class of one."""
+    """Compute (b - a) / max(a, b), a and b the mean distances to the own and the next class; 0 for a single point."""
     if sizes[own] == 1:
         return 0.0
     a, b = totals[own] / (sizes[own] - 1), np.inf
@@ -106,7 +107,7 @@ def _silhouette(totals, sizes, own):
 
 @njit(nogil=True, cache=True)
 def class_rows(start, stop, dz, sample, labels, sizes, k, rows):
-    """Whether the k nearest points vote for the class of a sampled point, and its silhouette coefficient."""
+    """Compute whether the k nearest points vote for the class of a sampled point, and its silhouette coefficient."""
     for s in range(start, stop):
         own = labels[sample[s]]
         dz[s, sample[s]] = 0.0

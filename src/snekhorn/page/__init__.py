@@ -1,9 +1,9 @@
-"""A layout as one HTML file that needs no network: pan, zoom, hover, colour, search, select and export.
+"""A layout as one interactive HTML file that works offline: pan, zoom, hover, colour, search, select and export.
 
-Reading order: `write` checks what is handed in and puts the page together; `columns` turns metadata into blocks of
-data, `blocks` writes them compressed, `scripts` collects the code. What runs in the browser is in `assets`.
+`html_page` checks the input and assembles the page; `page_data` compresses coordinates and metadata into it. The code
+that runs in the browser is in `assets`, the libraries it uses are in `vendor`.
 """
 
-from .write import write_page
+from .html_page import write_page
 
 __all__ = ["write_page"]

@@ -1,33 +1,37 @@
-"""Pictures of layouts and of how they came about: arrays in, Matplotlib out.
+"""Pictures of layouts and of how they were computed.
 
-`scatter` draws a layout, `sheet` several beside each other, `row_perplexities` and `loss` what the affinity and the
-descent did; `save` writes a picture, the same bytes for the same picture. Nothing here touches pyplot: without `ax`
-a figure of its own is made, `ax.figure`, which nothing keeps open.
+`scatter` draws one layout and `sheet` several side by side. `row_perplexities` and `loss` show what the affinity and
+the descent did. `save` writes a picture to a file; the same picture always gives the same bytes. All functions take
+arrays and return Matplotlib objects. None of them uses pyplot: without `ax` they create a figure, available as
+`ax.figure`, that does not need to be closed.
 
 Parameters
 ----------
 values : array of shape (n,) or None
-    What colours the points: categories or numbers, as `is_categorical` tells; None, NaN and NA are missing, and grey.
+    Values that colour the points: categories or numbers, as decided by `is_categorical`. Points whose value is None,
+    NaN or NA are missing and drawn in grey.
 ax : Axes or None
-    Where to draw. Give its figure layout="constrained" to leave room for what stands outside the axes.
+    Axes to draw on. Create their figure with layout="constrained" to make room for a legend outside the axes.
 title, subtitle : str
-    Above the picture, from its left edge.
+    Text above the picture, aligned with its left edge.
 label : str
-    What the values are: the title of the legend, the label of the colour bar.
-legend : "auto", "labels", "outside" or "none"
-    Names of the categories on their points, or in a legend outside the axes; "auto" writes on the points if each of
-    at most 12 categories has a place of its own. A colour bar stands for numbers, unless "none".
+    Name of the values, used as the title of the legend or the label of the colour bar.
+legend : {"auto", "labels", "outside", "none"}
+    Where to name the categories: on their points ("labels") or in a legend outside the axes ("outside"). "auto" writes
+    on the points if there are at most 12 categories and each dominates some region. Numbers get a colour bar, unless
+    "none".
 density : bool or "auto"
-    Whether to draw how many points fall into each pixel instead of the points; "auto" does above 100,000 points.
+    Whether to draw the number of points per pixel instead of the points themselves. "auto" does so for more than
+    100,000 points.
 categorical : bool or "auto"
-    Whether values are categories, where `is_categorical` would decide otherwise.
+    Whether the values are categories. "auto" leaves the decision to `is_categorical`.
 colormap : str
-    Matplotlib's name of the colours of numbers.
+    Name of a Matplotlib colormap for numbers.
 """
 
-from .curves import loss, row_perplexities
-from .files import save
-from .layouts import scatter, sheet
-from .values import is_categorical
+from .canvas import save
+from .diagnostic_plots import loss, row_perplexities
+from .point_colors import is_categorical
+from .scatter_plots import scatter, sheet
 
 __all__ = ["is_categorical", "loss", "row_perplexities", "save", "scatter", "sheet"]

@@ -1,7 +1,13 @@
-"""Figures, the plain axes of layouts, and titles."""
+"""Figures, axes and titles in the style of this package, and saving figures to files."""
 
-from typing import Any
+from __future__ import annotations
 
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -9,59 +15,127 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..errors import InputError
 from ..geometry.inputs import check_points
+from ..runtime.checks import check_choice, check_positive
+
+Points = NDArray[np.float64]
 
 SIDE = 6.0  # inches, the longer side of a picture
-MARGIN = 0.03  # of the longer side of the layout, around it
-LONGEST = 3.0  # times as long as wide: layouts that are thinner get room around them
+MARGIN = 0.03  # margin around a layout, relative to its longer side
+MAX_ELONGATION = 3.0  # thinner layouts get empty space; a larger limit gives pictures too thin to read
 INK, SOFT_INK = "#222222", "#666666"
-TITLE, TEXT, SMALL = 13, 9, 8  # points
+TITLE, TEXT, SMALL = 13, 9, 8  # font sizes in points
+
+# Metadata that would otherwise record the date and the version of Matplotlib, so that equal pictures would differ.
+NO_METADATA: dict[str, dict[str, None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+# Keep text as text, and derive the names of SVG elements from a fixed salt instead of a random one.
+REPRODUCIBLE: Any = {"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "snekhorn"}
 
 
-def check_plane(Z: Any, name: str = "Z") -> NDArray[np.float64]:
-    """Z as a finite array of one to three columns."""
+def save(
+    figure: Figure | Axes,
+    file: str | PathLike[str] | BinaryIO,
+    *,
+    format: Literal["png", "svg", "pdf"] | None = None,
+    dpi: float = 200,
+) -> None:
+    """Save a figure as PNG, SVG or PDF, cropped to its content and without a date.
+
+    Parameters
+    ----------
+    figure : Figure or Axes
+        The picture. Axes stand for their figure.
+    file : path or binary file
+        File to write.
+    format : {"png", "svg", "pdf"} or None, default=None
+        File format. None takes it from the suffix of the path, or PNG for a binary file.
+    dpi : float, default=200
+        Resolution in dots per inch. In SVG and PDF files it applies to densities and to more than 3,000 points, which
+        are stored as images.
+    """
+    path = Path(file) if isinstance(file, str | PathLike) else None
+    kind = (path.suffix[1:].lower() if path else "png") if format is None else format
+    check_choice(kind, "format", tuple(NO_METADATA))
+    drawn: Any = figure
+    while not isinstance(drawn, Figure):  # axes may belong to a subfigure
+        drawn = drawn.figure
+    buffer = BytesIO()
+    with matplotlib.rc_context(REPRODUCIBLE):
+        drawn.savefig(
+            buffer,
+            format=kind,
+            dpi=check_positive(dpi, "dpi"),
+            metadata=NO_METADATA[kind],
+            facecolor="auto",
+            bbox_inches="tight",
+            pad_inches=0.1,
+        )
+    if isinstance(file, str | PathLike):
+        Path(file).write_bytes(buffer.getvalue())
+    else:
+        file.write(buffer.getvalue())
+
+
+def check_drawable(Z: Any, name: str = "Z") -> Points:
+    """Check that Z is a finite array with one to three columns, and return it as float64."""
     if not sparse.issparse(Z):
         Z = np.asarray(Z)
         if Z.ndim not in (1, 2):
-            raise ValueError(f"{name} has shape {Z.shape}; pass one row a point, with 1, 2 or 3 columns.")
+            raise InputError(f"{name} has shape {Z.shape}; pass an array with one row per point and 1 to 3 columns.")
         Z = Z[:, None] if Z.ndim == 1 else Z
     Z = check_points(Z, name=name)
     if sparse.issparse(Z) or Z.shape[1] > 3:
-        kind = "is sparse" if sparse.issparse(Z) else f"has {Z.shape[1]} columns"
-        raise ValueError(
-            f"{name} {kind}; layouts of 1, 2 or 3 dimensions can be drawn: pass an array such as Z[:, :2]."
-        )
+        found = "is sparse" if sparse.issparse(Z) else f"has {Z.shape[1]} columns"
+        raise InputError(f"{name} {found}; only layouts with 1, 2 or 3 columns can be drawn: pass e.g. Z[:, :2].")
     return np.asarray(Z, dtype=np.float64)
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure that pyplot does not know, so that nothing has to close it."""
+    """Create a figure that pyplot does not manage, so that it need not be closed."""
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     return figure
 
 
-def limits(Z: NDArray[np.float64], longest: float = LONGEST) -> NDArray[np.float64]:
-    """Lower and upper limit of each coordinate, with a margin; no side is more than `longest` times another."""
+def limits(Z: Points, max_elongation: float = MAX_ELONGATION) -> Points:
+    """Return the lower and upper limit of each axis, with a margin.
+
+    Short axes are extended until no axis is more than `max_elongation` times as long as another.
+    """
     low, high = Z.min(axis=0), Z.max(axis=0)
     span = high - low
     side = float(span.max()) or 1.0
-    half = np.maximum(span, side / longest) / 2.0 + MARGIN * side
+    half = np.maximum(span, side / max_elongation) / 2.0 + MARGIN * side
     middle = low + span / 2.0
     return np.stack([middle - half, middle + half], axis=1)
 
 
-def bare(ax: Axes, box: NDArray[np.float64]) -> None:
-    """Axes that show a layout, of which only distances mean something: no ticks, no frame, one scale."""
+def hide_axes(ax: Axes, box: Points) -> None:
+    """Hide ticks and frame and use one scale for both axes: in a layout only distances have a meaning."""
     ax.set_xlim(*box[0])
     ax.set_ylim(*box[1])
-    # What does not fill its room leaves it to the legend; titles beside each other are level.
+    # Anchored at the top left, titles of panels in a row are level and free space goes to the legend.
     ax.set_aspect("equal", adjustable="box", anchor="NW")
     ax.set_axis_off()
 
 
-def note(ax: Axes, text: str, place: Any, offset: tuple[float, float], **style: Any) -> None:
-    """Small text, so many points right and up of a place: x, y and what each is measured in, in Matplotlib's words."""
+def plain_spines(ax: Axes) -> None:
+    """Show only the two spines that carry a scale."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(SOFT_INK)
+    ax.tick_params(colors=SOFT_INK, labelsize=SMALL)
+
+
+def add_note(ax: Axes, text: str, place: Any, offset: tuple[float, float], **style: Any) -> None:
+    """Write small text at an offset, in points, from a place.
+
+    The place is x, y and the two coordinate systems in which Matplotlib should read them.
+    """
     x, y, *coordinates = place
     ax.annotate(
         text,
@@ -74,23 +148,16 @@ def note(ax: Axes, text: str, place: Any, offset: tuple[float, float], **style: 
 
 
 def set_titles(ax: Axes, title: str, subtitle: str) -> None:
-    """Title and, in smaller and softer letters, subtitle, above the left edge."""
+    """Write a title and, in smaller and softer letters, a subtitle above the left edge."""
     if subtitle:
-        note(ax, subtitle, (0.0, 1.0, "axes fraction", "axes fraction"), (0, 5), va="bottom", fontsize=TEXT)
+        add_note(ax, subtitle, (0.0, 1.0, "axes fraction", "axes fraction"), (0, 5), va="bottom", fontsize=TEXT)
     if title:
         lines = subtitle.count("\n") + 1 if subtitle else 0
         ax.set_title(title, loc="left", fontsize=TITLE, color=INK, pad=7 + 1.35 * TEXT * lines, parse_math=False)
 
 
-def plain_spines(ax: Axes) -> None:
-    """Only the lines that carry a scale."""
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(SOFT_INK)
-    ax.tick_params(colors=SOFT_INK, labelsize=SMALL)
-
-
-def lay_out(ax: Axes) -> None:
-    """Settle where the axes are, so that sizes in pixels count."""
+def apply_layout(ax: Axes) -> None:
+    """Give the axes their final position, so that sizes in pixels can be measured."""
     figure: Any = ax.figure.figure
     if (engine := figure.get_layout_engine()) is not None:
         engine.execute(figure)

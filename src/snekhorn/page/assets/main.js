@@ -1,12 +1,12 @@
-// The page comes to life: first what the first picture needs, then the rest.
+// Start the page: load what the first picture needs, draw it, then load the rest.
 
 function unsupported() {
   if (!document.createElement("canvas").getContext("webgl")) {
-    return "This page draws with WebGL, which is not available here. "
-      + "Switch on hardware acceleration, or open the page in another browser.";
+    return "This page needs WebGL, which is not available in this browser. "
+      + "Turn on hardware acceleration, or open the page in another browser.";
   }
   if (typeof DecompressionStream === "undefined") {
-    return "This browser is too old for this page: it needs Chrome or Edge 80, Firefox 113, Safari 16.4, or later.";
+    return "This browser is too old for this page. Use Chrome or Edge 80, Firefox 113, Safari 16.4, or later.";
   }
   return null;
 }
@@ -31,7 +31,7 @@ async function colorBy(index) {
   state.color = index;
   await columns[index]?.load();
   if (state.shown) await showCategories(null);
-  if (state.color !== index) return; // another was chosen meanwhile
+  if (state.color !== index) return; // another column was chosen in the meantime
   state.coloring = coloring(columns[index]);
   drawLegend();
   if (state.selection.length) drawBreakdown();
@@ -82,10 +82,10 @@ async function start() {
   [x, y] = await Promise.all([takeNumbers("x", "f4"), takeNumbers("y", "f4")]);
   await firstColumn;
   state.coloring = coloring(columns[state.color]);
-  drawLegend(); // the panel has its size before the view is fitted beside it
+  drawLegend(); // first, because the view is fitted beside the panel
   placePoints();
   density = meanDensity();
-  // Before the library's own listener, which fails when the window loses a mouse that is drawing a lasso.
+  // End a lasso when the window loses focus. This runs before the library's own listener, which would fail.
   addEventListener("blur", () => dispatchEvent(new MouseEvent("mouseup")));
   window.snekhorn.scatterplot = createPlot();
   await drawColors();
@@ -100,7 +100,7 @@ async function start() {
   performance.mark("ready");
 }
 
-// A hook for tests and for those who script the page.
+// For tests and for scripts.
 window.snekhorn = { state, scatterplot: null, ready: null };
 window.snekhorn.ready = start();
 window.snekhorn.ready.catch(fail);

@@ -1,25 +1,25 @@
-// The scatter plot: points in equal units on both axes, the camera, sizes and opacities.
+// The scatter plot: one scale for both axes, the camera, sizes and opacities.
 
 const canvas = byId("plot");
 const state = {
   n: header.n,
   color: header.color, // index of a column, or null
   coloring: null,
-  shown: null, // the categories to which the legend limits the view, or null
+  shown: null, // set of the categories shown, or null for all
   selection: [],
   hovered: null,
-  moved: false, // whether the view is the reader's own
+  moved: false, // whether the reader has changed the view
 };
 const points = [];
 let x, y, plot, density;
 let drawing = Promise.resolve();
 
-const MARGIN = 24; // pixels around what is fitted
-const CLOSEST = { all: 0.3, some: 0.04 }; // distances at which single points, or points in one place, are looked at
-const CELLS = 128;
-const OUTLINED = 300; // selections up to this size are outlined, larger ones would be blots
+const MARGIN = 24; // pixels around the points that the view is fitted to
+const CLOSEST = { all: 0.3, some: 0.04 }; // smallest camera distances when fitting, needed for points in one place
+const GRID = 128; // bins per side for the estimate of density
+const OUTLINED = 300; // larger selections are not outlined, because the outlines would run together
 
-// Half the longer side of the layout becomes 1 on both axes.
+// Scale the layout so that half of its longer side is 1.
 function placePoints() {
   const [left, right] = extent(x);
   const [bottom, top] = extent(y);
@@ -39,15 +39,15 @@ function extent(values) {
   return [low, high];
 }
 
-// Points a cell as a point finds them: empty space does not count.
+// Mean number of points in the bin of a point, so that empty space does not count.
 function meanDensity() {
-  const cells = new Uint32Array(CELLS * CELLS);
-  const cell = (value) => Math.max(0, Math.min(CELLS - 1, Math.floor(((value + 1) / 2) * CELLS)));
-  for (const point of points) cells[cell(point[1]) * CELLS + cell(point[0])]++;
-  return cells.reduce((sum, number) => sum + number * number, 0) / points.length;
+  const counts = new Uint32Array(GRID * GRID);
+  const bin = (value) => Math.max(0, Math.min(GRID - 1, Math.floor(((value + 1) / 2) * GRID)));
+  for (const point of points) counts[bin(point[1]) * GRID + bin(point[0])]++;
+  return counts.reduce((sum, number) => sum + number * number, 0) / points.length;
 }
 
-// Data are often sorted by class, and the last class would cover all others; the same shuffle every time.
+// Draw in a random but fixed order: data are often sorted by class, and the last class would cover all others.
 function shuffledRows() {
   const rows = Array.from({ length: header.n }, (_, row) => row);
   let seed = 1;
@@ -61,20 +61,20 @@ function shuffledRows() {
 
 const pointSize = () => Math.max(1.25, Math.min(8, 60 * header.n ** -0.28));
 
-// The more points lie on top of each other in a dense place, the less opaque each of them.
+// The more points lie on top of each other in dense regions, the more transparent they are.
 function opacity(distance) {
   const scale = distance < 1 ? Math.asinh(1 / distance) / Math.asinh(1) : 1 / distance;
   const size = Math.max(1, pointSize() * scale);
-  const cell = innerHeight / CELLS / distance;
-  const layers = (density / cell ** 2) * (Math.PI / 4) * size ** 2;
+  const side = innerHeight / GRID / distance; // of a bin, in pixels
+  const layers = (density / side ** 2) * (Math.PI / 4) * size ** 2;
   return Math.max(0.2, Math.min(0.88, 1.4 / Math.sqrt(layers)));
 }
 
 function createPlot() {
   const { target, distance } = framing(points);
   const merge = /Mac|iP/.test(navigator.platform) ? "meta" : "ctrl";
-  // The library draws into a buffer no larger than the screen, which may be smaller than the window: zoomed out, over
-  // two monitors, or in a browser without one. What is beyond it would be missing.
+  // The library draws into a buffer that is at most as large as the screen. The window may be larger: zoomed out,
+  // across two monitors, or in a headless browser. Points beyond the buffer would be missing.
   for (const [side, inner] of [["availWidth", "innerWidth"], ["availHeight", "innerHeight"]])
     Object.defineProperty(window.screen, side, { configurable: true, get: () => window[inner] });
   plot = createScatterplot.default({
@@ -93,7 +93,7 @@ function createPlot() {
     lassoMinDelay: 0,
     lassoLineWidth: 1.5,
     actionKeyMap: { lasso: "shift", merge, remove: "alt" },
-    spatialIndexUseWorker: false, // sending the points to a worker takes longer than the index
+    spatialIndexUseWorker: false, // sending the points to a worker takes longer than building the index
     ...themeColors(),
   });
   plot.subscribe("view", updateOpacity);
@@ -118,11 +118,11 @@ function drawColors() {
   for (let row = 0; row < codes.length; row++) points[row][2] = codes[row];
   plot.set({ pointColor: colors.map(themed) });
   const options = { zDataType: "categorical", preventFilterReset: true, spatialIndex: plot.get("spatialIndex") };
-  drawing = drawing.then(() => plot.draw(points, options)); // one draw at a time
+  drawing = drawing.then(() => plot.draw(points, options)); // wait for the draw before
   return drawing;
 }
 
-// The part of the window that panel and tools leave.
+// The part of the window that is not covered by the panel and the tools.
 function freeArea() {
   const panel = byId("panel").getBoundingClientRect();
   const tools = byId("tools").getBoundingClientRect();
@@ -131,7 +131,7 @@ function freeArea() {
   return { left: folded ? 0 : panel.right, right: tools.left, top: 0, bottom: innerHeight };
 }
 
-// Where the camera must be for these points to fill the free area.
+// The camera position at which these points fill the free area.
 function framing(some) {
   let left = Infinity, right = -Infinity, bottom = Infinity, top = -Infinity;
   for (const [px, py] of some) {
@@ -145,7 +145,7 @@ function framing(some) {
   const height = Math.max(80, free.bottom - free.top - 2 * MARGIN);
   const closest = some === points ? CLOSEST.all : CLOSEST.some;
   const distance = Math.max(closest, (innerHeight / 2) * Math.max((right - left) / width, (top - bottom) / height));
-  const unit = (2 * distance) / innerHeight; // a pixel in units of the points
+  const unit = (2 * distance) / innerHeight; // size of a pixel in units of the points
   const aside = (free.left + free.right - innerWidth) / 2;
   const down = (free.top + free.bottom - innerHeight) / 2;
   return { distance, target: [(left + right) / 2 - aside * unit, (bottom + top) / 2 + down * unit] };

@@ -1,0 +1,261 @@
+"""Read CSV and TSV files in blocks.
+
+The separator and the header are detected from the first lines, and Arrow guesses from the first block which columns
+are numbers. All other columns are read as text, and converted to numbers only if that loses nothing.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+
+from ..errors import InputError
+from .table import Plan, Table, Wanted, assemble, is_number, plan_columns
+
+BLOCK_BYTES = 1 << 20  # the reader holds about forty blocks at once; larger ones take more memory
+MIN_ROWS_PER_BLOCK = 4  # blocks grow for long rows, because a row must fit into one
+SEPARATORS = (",", ";", "\t", "|")
+NUMBER = r"^\s*[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?\s*$"
+DECIMAL_COMMA = r"^\s*[-+]?[0-9.]*,[0-9]+([eE][-+]?[0-9]+)?\s*$"
+MOSTLY = 0.9  # share of numbers in a column above which the remaining text is taken for a mistake
+# Text that a number holds without loss; '007' and '1E2' are names.
+LOSSLESS_INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
+LOSSLESS_DECIMAL = r"^-?(0|[1-9][0-9]*)([.][0-9]+)?(e[-+]?[0-9]+)?$"
+UNREADABLE = (pa.ArrowInvalid, OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error)
+
+
+@dataclass(frozen=True)
+class CsvFormat:
+    """How a file is written: separator, names of the columns, and what comes before the first row."""
+
+    separator: str
+    names: list[str]
+    has_header: bool
+    n_blank: int
+    block_bytes: int
+    first_row: list[str]
+
+    @property
+    def read_options(self) -> arrow_csv.ReadOptions:
+        skipped = self.n_blank + self.has_header
+        return arrow_csv.ReadOptions(block_size=self.block_bytes, column_names=self.names, skip_rows=skipped)
+
+    @property
+    def parse_options(self) -> arrow_csv.ParseOptions:
+        return arrow_csv.ParseOptions(delimiter=self.separator)
+
+
+def read_csv(path: Path, wanted: Wanted) -> Table:
+    """Read a CSV or TSV file, plain or compressed."""
+    try:
+        return _read(path, wanted)
+    except UNREADABLE as error:
+        reason = _reason_with_line(path, error)
+        raise InputError(f"{path} cannot be read as text ({reason}); save it as CSV in UTF-8.") from error
+
+
+def _read(path: Path, wanted: Wanted) -> Table:
+    form = _detect_format(path, wanted)
+    plan = plan_columns(path, _guess_schema(path, form, wanted), wanted)
+    if not form.has_header:
+        plan.notes.append("the first line is data, not a header; columns are called column_1, column_2, ...")
+    try:
+        table = assemble(path, _batches(path, form, plan), plan)
+    except pa.ArrowInvalid as error:
+        raise _explained(path, error, form, plan.features, wanted) from error
+    if wanted.columns is None and wanted.leading is None:
+        _check_mixed_columns(path, table, decimal_commas=form.separator == ";")
+    table.metadata = _with_lossless_numbers(table.metadata)
+    return table
+
+
+def _detect_format(path: Path, wanted: Wanted) -> CsvFormat:
+    first, n_blank, second = _first_lines(path)
+    separator = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else max(SEPARATORS, key=first.count)
+    fields = next(csv.reader([first], delimiter=separator), [])
+    if len(fields) < 2 and wanted.columns is None:
+        raise InputError(
+            f"{path} has only one column, {first.strip()[:40]!r}, but a layout needs at least two columns of numbers. "
+            "If there are more, separate them by commas; to use this one anyway, name it with --columns."
+        )
+    second_fields = next(csv.reader([second], delimiter=separator), [])
+    has_header = _is_header(fields, second_fields)
+    if has_header and not second:
+        raise InputError(f"{path} has 0 rows below its header; pass a file with points.")
+    return CsvFormat(
+        separator=separator,
+        names=_column_names(fields) if has_header else [f"column_{i + 1}" for i in range(len(fields))],
+        has_header=has_header,
+        n_blank=n_blank,
+        block_bytes=max(BLOCK_BYTES, MIN_ROWS_PER_BLOCK * len(first.encode())),
+        first_row=second_fields if has_header else fields,
+    )
+
+
+def _first_lines(path: Path) -> tuple[str, int, str]:
+    """Return the first line that is not blank, the number of blank lines before it, and the next line."""
+    with _open_text(path) as file:
+        lines = ((place, line.rstrip("\r\n")) for place, line in enumerate(file) if line.strip())
+        n_blank, first = next(lines, (0, ""))
+        _, second = next(lines, (0, ""))
+    if not first:
+        raise InputError(f"{path} is empty; pass a file with points.")
+    return first, n_blank, second
+
+
+def _open_text(path: Path) -> IO[str]:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return open(path, encoding="utf-8-sig", newline="")
+
+
+def _is_header(fields: list[str], second: list[str]) -> bool:
+    """Return whether a first line holds names: text, or the numbers 0, 1, 2, ... that pandas gives nameless columns.
+
+    A line with text may still be a point: one with decimal numbers that has text only where the next line has text.
+    """
+    if len(fields) > 2 and fields == [str(i) for i in range(len(fields))]:
+        return True
+    numbers = [_is_number_text(field) for field in fields]
+    decimals = any(number and "." in field for number, field in zip(numbers, fields, strict=True))
+    return not (all(numbers) or (decimals and numbers == [_is_number_text(field) for field in second]))
+
+
+def _column_names(fields: list[str]) -> list[str]:
+    """Return the names of the columns; a nameless first column is the index that pandas writes."""
+    return ["index" if i == 0 and not name and "index" not in fields else name for i, name in enumerate(fields)]
+
+
+def _guess_schema(path: Path, form: CsvFormat, wanted: Wanted) -> pa.Schema:
+    """Return names and types of the columns, as guessed from the first block."""
+    try:
+        with (
+            pa.input_stream(str(path)) as stream,
+            arrow_csv.open_csv(stream, form.read_options, form.parse_options) as reader,
+        ):
+            schema = reader.schema
+    except pa.ArrowInvalid as error:
+        raise _explained(path, error, form, [], wanted) from error
+    for i in reversed(range(len(form.names))):
+        if form.names[i] == "" and pa.types.is_null(schema.field(i).type):
+            schema = schema.remove(i)  # every line ends with a separator
+    if form.separator == ";" and not any(is_number(kind) for kind in schema.types):
+        for name, value in zip(form.names, form.first_row, strict=False):
+            if re.match(DECIMAL_COMMA, value):
+                raise _decimal_commas(path, name, value)
+    if wanted.of_model:  # read the features of a model as numbers, so that the error names the value that is not one
+        features = set(wanted.columns or ())
+        schema = pa.schema([(f.name, pa.float64() if f.name in features else f.type) for f in schema])
+    return schema
+
+
+def _batches(path: Path, form: CsvFormat, plan: Plan) -> Iterator[pa.RecordBatch]:
+    """Read features as numbers and all else as text: later blocks may not have the types of the first one."""
+    features = set(plan.features)
+    types = {name: pa.float64() if name in features else pa.string() for name in form.names}
+    convert = arrow_csv.ConvertOptions(column_types=types, strings_can_be_null=True)
+    with (
+        pa.input_stream(str(path)) as stream,
+        arrow_csv.open_csv(stream, form.read_options, form.parse_options, convert) as reader,
+    ):
+        yield from reader
+
+
+def _check_mixed_columns(path: Path, table: Table, *, decimal_commas: bool) -> None:
+    """Raise an error if a column read as text is mostly numbers, perhaps with decimal commas."""
+    for name in table.metadata.column_names:
+        column = table.metadata.column(name)
+        if name in (table.id, table.label) or not pa.types.is_string(column.type):
+            continue
+        if decimal_commas and (pc.mean(pc.match_substring_regex(column, DECIMAL_COMMA)).as_py() or 0.0) >= MOSTLY:
+            raise _decimal_commas(path, name, pc.drop_null(column)[0].as_py())
+        numbers = pc.match_substring_regex(column, NUMBER)
+        share = pc.mean(numbers).as_py()
+        if share is not None and MOSTLY <= share < 1.0:
+            row = pc.index(numbers, False).as_py()
+            raise _not_a_number(path, row + 1, name, column[row].as_py(), of_model=False)
+
+
+def _with_lossless_numbers(table: pa.Table) -> pa.Table:
+    """Convert columns of text to integers or floats if that loses nothing: '1.10' beside '1.1' stays text."""
+    for i, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        if not pa.types.is_string(column.type) or column.null_count == len(column):
+            continue
+        for kind, pattern in ((pa.int64(), LOSSLESS_INTEGER), (pa.float64(), LOSSLESS_DECIMAL)):
+            if pc.all(pc.match_substring_regex(column, pattern)).as_py():
+                numbers = column.cast(kind)
+                if pc.count_distinct(numbers).as_py() == pc.count_distinct(column).as_py():
+                    table = table.set_column(i, name, numbers)
+                break
+    return table
+
+
+def _decimal_commas(path: Path, name: str, value: str) -> InputError:
+    return InputError(
+        f"{path} uses decimal commas, such as {value.strip()} in column {name!r}; write them as points, or choose the "
+        "features with --columns."
+    )
+
+
+def _not_a_number(path: Path, row: int, name: str, value: str, *, of_model: bool) -> InputError:
+    alternative = "" if of_model else ", or choose the features with --columns"
+    return InputError(
+        f"{path}: the value in row {row}, column {name!r} is {value!r}, among numbers; fix it{alternative}."
+    )
+
+
+def _explained(path: Path, error: Exception, form: CsvFormat, features: list[str], wanted: Wanted) -> InputError:
+    """Turn an error of Arrow into one that names the row and, if possible, the value."""
+    known = set(features)
+    places = {i: name for i, name in enumerate(form.names) if name in known}
+    with _open_text(path) as file:
+        rows = (row for row in csv.reader(file, delimiter=form.separator) if row)  # blank lines are not rows
+        for n_row, row in enumerate(rows, start=0 if form.has_header else 1):
+            if n_row and len(row) != len(form.names):
+                values = "1 value" if len(row) == 1 else f"{len(row)} values"
+                return InputError(
+                    f"{path}: row {n_row} has {values}, but the first line has {len(form.names)}; make them equal."
+                )
+            for i, name in places.items():
+                if n_row and i < len(row) and row[i].strip() and not _is_number_text(row[i]) and not _is_null(row[i]):
+                    return _not_a_number(path, n_row, name, row[i], of_model=wanted.of_model)
+    return InputError(f"{path} cannot be read: {_reason(error)}; give every row as many values as the header.")
+
+
+def _is_null(text: str) -> bool:
+    return text.strip() in arrow_csv.ConvertOptions().null_values
+
+
+def _is_number_text(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _reason_with_line(path: Path, error: Exception) -> str:
+    """Return the reason for an error, with the line of a byte that is not UTF-8."""
+    if not isinstance(error, UnicodeDecodeError) or path.suffix == ".gz":
+        return _reason(error)
+    with open(path, "rb") as file:
+        for n_line, line in enumerate(file, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as wrong:
+                return f"line {n_line}: byte 0x{line[wrong.start]:02x} is not UTF-8"
+    return _reason(error)
+
+
+def _reason(error: Exception) -> str:
+    return str(error).splitlines()[0].rstrip(".")[:200]

@@ -1,0 +1,110 @@
+"""Layouts as tables: the columns of coordinates come first, then the metadata."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from .safe_output import write_table
+from .table_files import read_table
+
+TABLE_SUFFIXES = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
+LAYOUT_SUFFIXES = (*TABLE_SUFFIXES, ".npy")
+AXES = ("x", "y", "z")
+COORDINATE = re.compile(r"^([xyz])(?:_(.+))?$")
+
+
+@dataclass
+class Layouts:
+    """One or several layouts of the same points.
+
+    Attributes
+    ----------
+    layouts : dict of str to ndarray of shape (n, d)
+        The layouts by key, such as the perplexity. The key of a single layout is "".
+    metadata : pyarrow.Table
+        Metadata of the points.
+    """
+
+    layouts: dict[str, NDArray[Any]]
+    metadata: pa.Table
+
+    @property
+    def only(self) -> NDArray[Any]:
+        """The first layout, which is the only one unless there are several."""
+        return next(iter(self.layouts.values()))
+
+
+def write_layouts(found: Layouts, path: Path) -> None:
+    """Write coordinates and metadata to a table; an NPY file holds only the coordinates of the first layout.
+
+    Columns of coordinates are called x, y and z, followed by the key if there are several layouts: x_30, y_30.
+    Metadata columns whose name looks like a coordinate get the prefix "input_".
+    """
+    if path.suffix.lower() == ".npy":
+        with open(path, "wb") as stream:
+            np.save(stream, found.only)
+        return
+    columns: dict[str, Any] = {}
+    for key, Z in found.layouts.items():
+        for axis, values in zip(AXES, Z.T, strict=False):
+            columns[f"{axis}_{key}" if key else axis] = pa.array(np.ascontiguousarray(values))
+    for name in found.metadata.column_names:
+        columns[_free_name(name, columns, found.layouts)] = found.metadata.column(name)
+    write_table(pa.table(columns), path)
+
+
+def read_layouts(path: Path, *, columns: list[str] | None = None) -> Layouts:
+    """Read what `write_layouts` wrote, or any table that starts with columns x and y.
+
+    `columns` names the columns of coordinates if they are called otherwise.
+    """
+    single = path.suffix.lower() == ".npy" or columns is not None
+    table = read_table(path, columns=columns, leading=None if single else leading_coordinates)
+    if single:
+        return Layouts({"": _check_dimension(path, np.asarray(table.X))}, table.metadata)
+    keys = dict.fromkeys(map(_key, table.columns))
+    layouts = {key: table.X[:, [_key(name) == key for name in table.columns]] for key in keys}
+    return Layouts({key: _check_dimension(path, Z) for key, Z in layouts.items()}, table.metadata)
+
+
+def leading_coordinates(names: list[str]) -> list[str]:
+    """Return the first columns of a table as far as they are coordinates: x, y, z, alone or with a common suffix."""
+    parts = [(match[1], match[2] or "") if (match := COORDINATE.match(name)) else ("", "") for name in names]
+    if not parts or parts[0][0] != "x":
+        return []
+    axes = next(d for d in (3, 2, 1) if parts[:d] == [(axis, parts[0][1]) for axis in AXES[:d]])
+    found = 0
+    while parts[found : found + axes] == [(axis, parts[found][1]) for axis in AXES[:axes]]:
+        found += axes
+        if found >= len(parts):
+            break
+    return names[:found]
+
+
+def _free_name(name: str, taken: dict[str, Any], keys: Iterable[str]) -> str:
+    """Return the name of a metadata column, prefixed if it could be mistaken for a coordinate."""
+    match = COORDINATE.match(name)
+    clashes = name in taken or (match is not None and (match[2] or "") in {"", *keys})
+    return _free_name(f"input_{name}", taken, keys) if clashes else name
+
+
+def _key(name: str) -> str:
+    match = COORDINATE.match(name)
+    return (match and match.group(2)) or ""
+
+
+def _check_dimension(path: Path, Z: NDArray[Any]) -> NDArray[Any]:
+    if not 1 <= Z.shape[1] <= 3:
+        raise InputError(
+            f"{path} has {Z.shape[1]} columns of coordinates, but a layout has 1 to 3; select them with --coordinates."
+        )
+    return Z

@@ -1,0 +1,68 @@
+"""Write files completely or not at all: into a temporary file first, which then replaces the target."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+from pyarrow import ipc, parquet
+
+from ..errors import InputError
+
+
+def check_output(path: Path, suffixes: tuple[str, ...], *, force: bool) -> None:
+    """Raise an error, before any work is done, if a file cannot be written."""
+    if not path.name.lower().endswith(suffixes):
+        raise InputError(f"{path} must end in {' or '.join(suffixes)}.")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; pass the name of a file.")
+    if not path.parent.is_dir():
+        raise InputError(f"{path} cannot be written: the folder {path.parent} does not exist; create it first.")
+    if path.exists() and not force:
+        raise InputError(f"{path} already exists; pass --force to replace it, or choose another name.")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror}); choose another folder.") from error
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary file to write to, and move it to `path` if no error occurs."""
+    handle, name = tempfile.mkstemp(prefix=".snekhorn-", suffix=path.suffix.lower(), dir=path.parent)
+    os.close(handle)
+    written = Path(name)
+    try:
+        yield written
+        os.chmod(written, 0o666 & ~_umask())  # only its owner may read a temporary file
+        os.replace(written, path)
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"{path} could not be written ({reason}); no partial file is left behind.") from error
+    finally:
+        written.unlink(missing_ok=True)
+
+
+def write_table(table: pa.Table, file: Path) -> None:
+    """Write a table in the format given by the suffix."""
+    suffix = file.suffix.lower()
+    if suffix == ".parquet":
+        parquet.write_table(table, file)
+    elif suffix in (".arrow", ".feather"):
+        with ipc.new_file(str(file), table.schema) as sink:
+            sink.write_table(table)
+    else:
+        options = arrow_csv.WriteOptions(delimiter="\t" if suffix == ".tsv" else ",", quoting_style="needed")
+        arrow_csv.write_csv(table, file, options)
+
+
+def _umask() -> int:
+    mask = os.umask(0)  # the only way to read it is to set it
+    os.umask(mask)
+    return mask

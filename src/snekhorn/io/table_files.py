@@ -1,0 +1,157 @@
+"""Read a table from any supported file, chosen by its suffix; Parquet and Arrow are read here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import ipc, parquet
+
+from ..errors import InputError
+from .csv_files import read_csv
+from .matrix_files import read_h5ad, read_matrix_market, read_npy, read_npz
+from .table import Plan, Table, Wanted, assemble, check_ids, plan_columns, unreadable
+
+CHUNK_ROWS = 1 << 16
+TEXT_SUFFIXES = (".csv", ".tsv")
+TABULAR_SUFFIXES = (*TEXT_SUFFIXES, ".csv.gz", ".tsv.gz", ".parquet", ".arrow", ".feather")
+SIGNATURES = {
+    b"PAR1": "Parquet",
+    b"ARROW1": "Arrow",
+    b"\x93NUMPY": "NPY",
+    b"PK\x03\x04": "NPZ (or another ZIP)",
+    b"\x89HDF": "H5AD (or another HDF5)",
+    b"%%MatrixMarket": "MTX",
+}
+
+
+def read_table(
+    path: Path | str,
+    *,
+    columns: list[str] | None = None,
+    label: str | None = None,
+    id: str | None = None,
+    rep: str | None = None,
+    leading: Callable[[list[str]], list[str]] | None = None,
+    of_model: bool = False,
+) -> Table:
+    """Read points and their metadata from a file.
+
+    Parameters
+    ----------
+    path : Path or str
+        CSV, TSV, Parquet, Arrow, NPY, NPZ, MTX or H5AD file, according to its suffix. CSV, TSV and MTX files may be
+        compressed (.gz).
+    columns : list of str or None, default=None
+        Columns of numbers to use as features. None uses all except the label and the id.
+    label, id : str or None, default=None
+        Columns that hold the classes and the names of the points.
+    rep : str or None, default=None
+        For H5AD files, the entry of obsm to use, or "X".
+    leading : callable or None, default=None
+        Chooses the features, given the names of all columns.
+    of_model : bool, default=False
+        Whether `columns` are the features of a saved model, all of which are needed.
+
+    Returns
+    -------
+    table : Table
+    """
+    path = Path(path)
+    suffix = check_input(path)
+    if suffix in TEXT_SUFFIXES:
+        _check_is_text(path)
+    wanted = Wanted(columns, label, id, leading, of_model)
+    if suffix == ".h5ad":
+        table = read_h5ad(path, wanted, rep)
+    elif rep is not None:
+        raise InputError(f"--rep applies only to H5AD files, and {path} is not one; leave it out.")
+    else:
+        table = READERS[suffix](path, wanted)
+    check_ids(path, table)
+    if columns is None and leading is None and suffix in TABULAR_SUFFIXES and len(table.columns) == 1:
+        raise InputError(
+            f"{path} has only one column of numbers, {table.columns[0]!r}, but a layout needs at least two. "
+            "To use it anyway, name it with --columns."
+        )
+    return table
+
+
+def check_input(path: Path) -> str:
+    """Check that a file exists and is not empty, and return its suffix."""
+    suffix = suffix_of(path, tuple(READERS))
+    if not path.exists():
+        raise InputError(f"{path} does not exist; check the name and the folder.")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; pass the name of a file.")
+    if path.stat().st_size == 0:
+        raise InputError(f"{path} is empty; pass a file with points.")
+    return suffix
+
+
+def suffix_of(path: Path, known: tuple[str, ...]) -> str:
+    """Return the longest of the known suffixes that the path ends in."""
+    name = path.name.lower()
+    fitting = [suffix for suffix in known if name.endswith(suffix)]
+    if not fitting:
+        raise InputError(f"{path} must end in one of {', '.join(known)}.")
+    return max(fitting, key=len)
+
+
+def _check_is_text(path: Path) -> None:
+    with open(path, "rb") as file:
+        start = file.read(16)
+    for signature, kind in SIGNATURES.items():
+        if start.startswith(signature):
+            raise InputError(f"{path} is not a text file, as its suffix suggests, but {kind}; rename it.")
+
+
+def read_parquet(path: Path, wanted: Wanted) -> Table:
+    """Read a Parquet file in batches."""
+    try:
+        file = parquet.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise unreadable(path, "Parquet", error) from error
+    with file:
+        plan = plan_columns(path, file.schema_arrow, wanted)
+        columns = [*plan.features, *plan.metadata]
+        return _assembled(path, file.iter_batches(CHUNK_ROWS, columns=columns), plan, "Parquet")
+
+
+def read_arrow(path: Path, wanted: Wanted) -> Table:
+    """Read an Arrow (Feather) file or stream in batches."""
+    with pa.memory_map(str(path)) as source:
+        try:
+            reader = ipc.open_file(source)
+            batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+        except pa.ArrowInvalid:
+            source.seek(0)
+            try:
+                batches = iter(reader := ipc.open_stream(source))
+            except (pa.ArrowInvalid, OSError) as error:
+                raise unreadable(path, "Arrow", error) from error
+        return _assembled(path, batches, plan_columns(path, reader.schema, wanted), "Arrow")
+
+
+def _assembled(path: Path, batches: Iterator[pa.RecordBatch], plan: Plan, kind: str) -> Table:
+    try:
+        return assemble(path, batches, plan)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise unreadable(path, kind, error) from error
+
+
+READERS: dict[str, Callable[[Path, Wanted], Table]] = {
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".csv.gz": read_csv,
+    ".tsv.gz": read_csv,
+    ".parquet": read_parquet,
+    ".arrow": read_arrow,
+    ".feather": read_arrow,
+    ".npy": read_npy,
+    ".npz": read_npz,
+    ".mtx": read_matrix_market,
+    ".mtx.gz": read_matrix_market,
+    ".h5ad": read_h5ad,
+}

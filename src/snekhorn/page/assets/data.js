@@ -1,0 +1,141 @@
+// The data in the page: blocks of compressed numbers and text, columns of metadata, and how values are written.
+
+const byId = (id) => document.getElementById(id);
+const header = JSON.parse(byId("header").textContent);
+
+const TYPES = { f4: Float32Array, f8: Float64Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array };
+
+function fromBase64(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
+  return bytes;
+}
+
+// The element is removed once it is read; otherwise the data would be in memory twice.
+async function takeBytes(key) {
+  const element = byId(key);
+  const deflated = new Blob([fromBase64(element.textContent)]).stream();
+  element.remove();
+  const buffer = await new Response(deflated.pipeThrough(new DecompressionStream("deflate"))).arrayBuffer();
+  return new Uint8Array(buffer);
+}
+
+// Numbers are stored as all first bytes, then all second bytes, and so on.
+async function takeNumbers(key, type) {
+  const planes = await takeBytes(key);
+  const size = TYPES[type].BYTES_PER_ELEMENT;
+  if (size === 1) return planes;
+  const n = planes.length / size;
+  const bytes = new Uint8Array(planes.length);
+  for (let plane = 0; plane < size; plane++) {
+    for (let i = 0, from = plane * n; i < n; i++) bytes[i * size + plane] = planes[from + i];
+  }
+  return new TYPES[type](bytes.buffer);
+}
+
+async function takeList(key) {
+  return JSON.parse(new TextDecoder().decode(await takeBytes(key)));
+}
+
+// Values as text: exact in exports, short on the screen.
+
+const count = (number) => number.toLocaleString("en");
+const plural = (number, word, words) => `${count(number)} ${number === 1 ? word : words}`;
+
+// Return the shortest decimal that reads back as the same single-precision number.
+function exactSingle(value) {
+  for (let digits = 6; digits < 9; digits++) {
+    const text = String(Number(value.toPrecision(digits)));
+    if (Math.fround(Number(text)) === value) return text;
+  }
+  return String(Number(value.toPrecision(9)));
+}
+
+function short(value) {
+  if (!Number.isFinite(value)) return String(value);
+  if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value);
+  return String(Number(value.toPrecision(5)));
+}
+
+function time(milliseconds, { digits, days, zoned }) {
+  const whole = Math.floor(milliseconds);
+  const date = new Date(whole);
+  if (Number.isNaN(date.getTime())) return `${milliseconds} ms since 1970`;
+  const iso = date.toISOString();
+  const cut = iso.indexOf("T");
+  if (days) return iso.slice(0, cut);
+  const micro = String(Math.round((milliseconds - whole) * 1000)).padStart(3, "0");
+  const fraction = digits ? iso.slice(iso.indexOf("."), -1) + (digits > 3 ? micro : "") : "";
+  return iso.slice(0, cut + 9) + fraction + (zoned ? "Z" : "");
+}
+
+// RFC 4180: quote only where needed. Empty text is quoted, a missing value is not.
+function csvField(text) {
+  if (text === null) return "";
+  return text === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+// A column of metadata, decompressed when it is first needed.
+class Column {
+  constructor(description, index) {
+    Object.assign(this, description, { index });
+    this.isCategory = this.kind === "category";
+  }
+
+  load() {
+    this.loading ??= this.isCategory ? this.loadCategory() : this.loadNumbers();
+    return this.loading;
+  }
+
+  async loadNumbers() {
+    this.numbers = await takeNumbers(`numbers-${this.index}`, this.type);
+  }
+
+  async loadCategory() {
+    const codes = this.type && takeNumbers(`codes-${this.index}`, this.type);
+    this.values = await takeList(`values-${this.index}`);
+    this.codes = await codes;
+  }
+
+  code(row) {
+    return this.codes ? this.codes[row] : row;
+  }
+
+  // Null if the value is missing.
+  value(row) {
+    if (this.isCategory) return this.values[this.code(row)] ?? null;
+    const number = this.numbers[row];
+    return Number.isNaN(number) ? null : number;
+  }
+
+  exact(row) {
+    const value = this.value(row);
+    if (value === null) return null;
+    if (this.kind === "time") return time(value, this);
+    return this.type === "f4" && !this.whole ? exactSingle(value) : String(value);
+  }
+
+  shown(row) {
+    const value = this.value(row);
+    return value === null ? "–" : this.format(value);
+  }
+
+  format(value) {
+    if (this.kind === "time") return time(value, this);
+    return this.kind === "number" && !this.whole ? short(value) : String(value);
+  }
+
+  // Return, for each code, whether its value contains the text, which must be in lower case.
+  search(text) {
+    this.lower ??= this.values.map((value) => String(value).toLowerCase());
+    const found = new Uint8Array(this.values.length + 1);
+    for (let i = 0; i < this.lower.length; i++) if (this.lower[i].includes(text)) found[i] = 1;
+    return found;
+  }
+}
+
+const columns = header.columns.map((description, index) => new Column(description, index));
+const idColumn = header.ids === null ? null : columns[header.ids];
+const nameOf = (row) => (idColumn ? idColumn.shown(row) : `Point ${row}`);

@@ -1,0 +1,239 @@
+"""Colours of points, from values: one colour per category, or a scale of colours for numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize, to_rgba_array
+from numpy.typing import NDArray
+
+from .. import colors
+from ..colors import DISTINCT, MISSING
+from ..errors import InputError
+
+MAX_COLORS = len(DISTINCT)
+MAX_FLOAT_CLASSES = 12  # floats that happen to be whole are more often counts than classes
+OTHER = "#8f8f8f"
+LONG_TAIL = 1.5  # clip the scale if all numbers span this many times the range of the central 98 per cent
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Category of every point.
+
+    `codes` are indices into `names` and `colors`, -1 for missing values. If there are too many categories, the last
+    name stands for the `others` smallest ones.
+    """
+
+    codes: NDArray[np.int64]
+    names: list[str]
+    colors: list[str]
+    others: int = 0
+
+    @property
+    def n_missing(self) -> int:
+        return int((self.codes < 0).sum())
+
+    @property
+    def named(self) -> bool:
+        """Whether a legend is needed: points without values have one colour and no name."""
+        return self.names != [""]
+
+    @property
+    def rgb(self) -> NDArray[np.float64]:
+        """Colour of every point."""
+        palette = to_rgba_array([*self.colors, MISSING])[:, :3]  # the code -1 selects the last entry
+        return palette[self.codes]
+
+    @property
+    def layers(self) -> NDArray[np.int64]:
+        """Drawing order: missing values at the bottom, then merged small categories, then all others."""
+        colored = self.codes < len(self.names) - bool(self.others)
+        return np.where(self.codes < 0, 0, np.where(colored, 2, 1))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Number of every point, NaN if missing, with the limits of the colour scale and the name of its colormap."""
+
+    values: NDArray[np.float64]
+    low: float
+    high: float
+    colormap: str
+
+    @property
+    def n_missing(self) -> int:
+        return int(np.isnan(self.values).sum())
+
+    @property
+    def scale(self) -> ScalarMappable:
+        """Map from numbers to colours."""
+        return ScalarMappable(Normalize(self.low, self.high), colormaps[self.colormap].with_extremes(bad=MISSING))
+
+    @property
+    def rgb(self) -> NDArray[np.float64]:
+        """Colour of every point."""
+        return self.scale.to_rgba(self.values)[:, :3]
+
+    @property
+    def extend(self) -> Literal["neither", "both", "min", "max"]:
+        """Ends of the scale that some numbers exceed, as Matplotlib names them."""
+        below, above = bool(np.nanmin(self.values) < self.low), bool(np.nanmax(self.values) > self.high)
+        if below and above:
+            return "both"
+        return "min" if below else "max" if above else "neither"
+
+    @property
+    def layers(self) -> NDArray[np.int64]:
+        """Drawing order: missing values at the bottom."""
+        return np.where(np.isnan(self.values), 0, 1)
+
+
+def is_categorical(values: Any) -> bool:
+    """Return whether values are categories: anything but numbers, and whole numbers that are few and repeat.
+
+    "Few" means at most 40 distinct integers, including integers stored as floats because some are missing, and at most
+    12 distinct values for other floats. They must occur twice on average.
+    """
+    return _declared_categories(values) is not None or _looks_categorical(_as_array(values))
+
+
+def _looks_categorical(array: NDArray[Any]) -> bool:
+    if array.dtype.kind not in "iuf":
+        return True
+    finite = array[np.isfinite(array)]
+    if (finite != np.round(finite)).any():
+        return False
+    distinct = np.unique(finite).size
+    integers = array.dtype.kind != "f" or finite.size < array.size
+    return distinct <= (MAX_COLORS if integers else MAX_FLOAT_CLASSES) and 2 * distinct <= finite.size
+
+
+def encode(
+    values: Any, n: int, *, categorical: bool | Literal["auto"] = "auto", colormap: str = "viridis"
+) -> Categories | Numbers:
+    """Encode the values of n points as categories or as numbers."""
+    if values is None:
+        return Categories(np.zeros(n, dtype=np.int64), [""], colors.categorical(1))
+    array = _as_array(values)
+    if array.shape != (n,):
+        found = f"{array.size} entries" if array.ndim == 1 else f"shape {array.shape}"
+        raise InputError(f"values has {found} for {n} points; pass one value per point.")
+    declared = _declared_categories(values)
+    if categorical == "auto":
+        categorical = declared is not None or _looks_categorical(array)
+    if categorical:
+        return _categories(array, declared)
+    if colormap not in colormaps:
+        raise InputError(f"colormap={colormap!r} is not a Matplotlib colormap; try 'viridis'.")
+    return _numbers(array, colormap)
+
+
+def _as_array(values: Any) -> NDArray[Any]:
+    """Convert values to an array of numbers, booleans, strings or, if they are mixed, objects."""
+    if isinstance(values, Sequence):  # converted as objects, because NumPy turns NaN among strings into "nan"
+        values = np.array(list(values), dtype=object)
+    array = np.asarray(values)
+    if array.dtype.kind not in "biufUSOT":
+        raise InputError(f"values has type {array.dtype}, which cannot be coloured; pass numbers or strings.")
+    if array.dtype.kind != "O" or array.ndim != 1:
+        return array
+    present = {type(value) for value in array.tolist() if not _is_missing(value)}
+    if any(issubclass(kind, bool) or not issubclass(kind, Real) for kind in present):
+        return array
+    numbers = np.array([np.nan if _is_missing(value) else value for value in array.tolist()])
+    return numbers if numbers.dtype.kind in "iuf" else numbers.astype(np.float64)  # huge integers are objects
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, NaT or pandas.NA."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # the truth value of pandas.NA is undefined
+        return True
+
+
+def _declared_categories(values: Any) -> list[Any] | None:
+    """Return the categories of an ordered pandas Categorical, [] for an unordered one, None for other values."""
+    dtype: Any = getattr(values, "dtype", None)
+    if not hasattr(dtype, "ordered"):
+        return None
+    return list(dtype.categories) if dtype.ordered else []
+
+
+def _numbers(array: NDArray[Any], colormap: str) -> Numbers:
+    try:
+        values = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"values are not numbers ({error}); pass categorical=True or 'auto'.") from error
+    values = np.where(np.isfinite(values), values, np.nan)
+    if np.isnan(values).all():
+        raise InputError("values contains no finite number; pass values=None to draw all points in one colour.")
+    smallest, low, high, largest = np.nanpercentile(values, [0, 1, 99, 100])
+    if not 0.0 < LONG_TAIL * (high - low) < largest - smallest:
+        low, high = smallest, largest
+    return Numbers(values, float(low), float(high), colormap)
+
+
+def _categories(array: NDArray[Any], declared: list[Any] | None) -> Categories:
+    """Encode categories in declared or natural order; beyond 40, merge the smallest ones."""
+    distinct, inverse = _distinct(array)
+    names = [_name(value) for value in distinct]
+    found = {name for name in names if name is not None}
+    ordered = [name for value in declared or [] if (name := _name(value)) in found and name] or natural_order(found)
+    place = {name: i for i, name in enumerate(ordered)}
+    codes = np.array([-1 if name is None else place[name] for name in names])[inverse]
+    if len(ordered) <= MAX_COLORS:
+        return Categories(codes, ordered, colors.categorical(len(ordered)))
+    sizes = np.bincount(codes[codes >= 0])
+    kept = np.sort(np.argsort(-sizes, kind="stable")[: MAX_COLORS - 1])
+    merged = np.full(len(ordered) + 1, MAX_COLORS - 1)
+    merged[kept], merged[-1] = np.arange(kept.size), -1
+    others = len(ordered) - kept.size
+    names_kept = [*(ordered[i] for i in kept), f"other ({others:,} categories)"]
+    return Categories(merged[codes], names_kept, [*colors.categorical(kept.size), OTHER], others)
+
+
+def _distinct(array: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
+    """Return the distinct values, and the index of every point's value among them."""
+    if array.dtype.kind in "biuf":
+        distinct, inverse = np.unique(array, return_inverse=True)
+        return distinct.tolist(), inverse
+    index: dict[Any, int] = {}
+    try:
+        inverse = np.array([index.setdefault(value, len(index)) for value in array.tolist()])
+    except TypeError as error:
+        raise InputError(f"values has entries that cannot be categories ({error}); pass numbers or strings.") from error
+    return list(index), inverse
+
+
+def _name(value: Any) -> str | None:
+    """Return the name of a category, None for a missing value; 3.0 is a label 3 turned into a float by a NaN."""
+    if _is_missing(value):
+        return None
+    if isinstance(value, bytes):
+        value = value.decode(errors="replace")
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else str(value)
+    return " ".join(str(value).split()) or "(empty)"
+
+
+def natural_order(names: set[str]) -> list[str]:
+    """Sort numbers by value, and other names as people do: a2 before a10."""
+    try:
+        numbers = {name: float(name) for name in names}
+    except ValueError:
+        return sorted(names, key=_natural_key)
+    return sorted(names, key=lambda name: (np.isnan(numbers[name]), numbers[name], name))
+
+
+def _natural_key(name: str) -> tuple[Any, ...]:
+    parts = re.split(r"([0-9]+)", name.casefold())
+    return (*((part, 0) if i % 2 == 0 else ("", int(part)) for i, part in enumerate(parts)), (name, 0))

@@ -1,0 +1,162 @@
+"""One layout, or several side by side, with a legend or a colour bar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..errors import InputError
+from ..runtime.checks import check_choice, check_count
+from .canvas import SIDE, Points, check_drawable, limits, new_figure, set_titles
+from .legends import draw_color_bar, draw_labels, draw_legend, draw_missing_note, erase_labels, make_room
+from .panels import PROJECTIONS, draw_panel
+from .point_colors import Categories, Numbers, encode
+
+LegendPlace = Literal["auto", "labels", "outside", "none"]
+BoolOrAuto = bool | Literal["auto"]
+
+MAX_LABELS = 12  # more names on the points are hard to find; they go to a legend
+SHEET_WIDTH = 10.0  # inches
+MIN_PANEL, MAX_PANEL = 3.2, 5.0  # inches, side of a panel of a sheet
+HEADING = 0.4  # inches, height of a panel's title
+
+
+def scatter(
+    Z: Any,
+    values: Any = None,
+    *,
+    ax: Axes | None = None,
+    title: str = "",
+    subtitle: str = "",
+    label: str = "",
+    legend: LegendPlace = "auto",
+    density: BoolOrAuto = "auto",
+    categorical: BoolOrAuto = "auto",
+    colormap: str = "viridis",
+) -> Axes:
+    """Draw a layout: a histogram in one dimension, points in two, points in perspective in three.
+
+    See `snekhorn.plots` for the parameters. Axes for a three-dimensional layout need projection="3d".
+    """
+    _check_choices(legend, density, categorical)
+    Z = check_drawable(Z)
+    coloring = encode(values, len(Z), categorical=categorical, colormap=colormap)
+    own_figure = ax is None
+    if ax is None:
+        ax = _new_axes(Z)
+    draw_panel(ax, Z, coloring, density=density)
+    set_titles(ax, title, subtitle)
+    if legend == "none":
+        return ax
+    if isinstance(coloring, Numbers):
+        draw_color_bar(ax.figure, coloring, label, ax)
+    elif coloring.named and not _write_labels(ax, Z, coloring, legend):
+        height = ax.get_window_extent().height / ax.figure.dpi
+        outside = draw_legend(ax, coloring, label, height, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        if own_figure:
+            make_room(outside)
+        return ax
+    draw_missing_note(ax, coloring)
+    return ax
+
+
+def sheet(
+    layouts: Mapping[str, Any],
+    values: Any = None,
+    *,
+    subtitles: Mapping[str, str] | None = None,
+    columns: int | Literal["auto"] = "auto",
+    label: str = "",
+    legend: LegendPlace = "auto",
+    density: BoolOrAuto = "auto",
+    categorical: BoolOrAuto = "auto",
+    colormap: str = "viridis",
+) -> Figure:
+    """Draw several layouts of the same points side by side, with one legend or colour bar for all.
+
+    See `snekhorn.plots` for the parameters not listed here. With legend="labels" the names are written on the points
+    of every panel.
+
+    Parameters
+    ----------
+    layouts : mapping of str to array
+        The layouts, by their titles.
+    subtitles : mapping of str to str, optional
+        Subtitles of some of the layouts, by the same titles.
+    columns : int or "auto", default="auto"
+        Number of layouts in a row.
+    """
+    _check_choices(legend, density, categorical)
+    arrays = _check_layouts(layouts)
+    coloring = encode(values, len(next(iter(arrays.values()))), categorical=categorical, colormap=colormap)
+    n_columns = _default_columns(len(arrays)) if columns == "auto" else check_count(columns, "columns")
+    n_columns = min(n_columns, len(arrays))
+    n_rows = -(-len(arrays) // n_columns)
+    side = float(np.clip(SHEET_WIDTH / n_columns, MIN_PANEL, MAX_PANEL))
+    figure = new_figure(side * n_columns, (side + HEADING) * n_rows)
+    axes = []
+    for i, (name, Z) in enumerate(arrays.items(), start=1):
+        ax = figure.add_subplot(n_rows, n_columns, i, projection=PROJECTIONS[Z.shape[1]])
+        draw_panel(ax, Z, coloring, density=density, max_elongation=1.0)
+        set_titles(ax, name, (subtitles or {}).get(name, ""))
+        axes.append(ax)
+    if legend == "none":
+        return figure
+    if isinstance(coloring, Numbers):
+        draw_color_bar(figure, coloring, label, axes)
+        draw_missing_note(axes[0], coloring)
+    elif coloring.named and not (legend == "labels" and _write_labels_on_all(axes, arrays, coloring)):
+        make_room(draw_legend(figure, coloring, label, side * n_rows, loc="outside right upper"))
+    return figure
+
+
+def _check_choices(legend: LegendPlace, density: BoolOrAuto, categorical: BoolOrAuto) -> None:
+    check_choice(legend, "legend", ("auto", "labels", "outside", "none"))
+    check_choice(density, "density", ("auto", True, False))
+    check_choice(categorical, "categorical", ("auto", True, False))
+
+
+def _check_layouts(layouts: Mapping[str, Any]) -> dict[str, Points]:
+    """Check that there are layouts, all of the same number of points."""
+    if not layouts:
+        raise InputError("layouts is empty; pass at least one layout.")
+    arrays = {name: check_drawable(Z, f"layouts[{name!r}]") for name, Z in layouts.items()}
+    lengths = {name: len(Z) for name, Z in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(f"layouts have different numbers of points: {lengths}; pass layouts of the same points.")
+    return arrays
+
+
+def _new_axes(Z: Points) -> Axes:
+    """Create a figure with the proportions of the layout."""
+    span = np.ptp(limits(Z), axis=1) if Z.shape[1] == 2 else np.array([3.0, Z.shape[1]])
+    width, height = SIDE * span / span.max()
+    return new_figure(width, height).add_subplot(projection=PROJECTIONS[Z.shape[1]])
+
+
+def _default_columns(n: int) -> int:
+    """Return n for up to three layouts, otherwise what makes the sheet about square."""
+    return n if n <= 3 else int(np.ceil(np.sqrt(n)))
+
+
+def _write_labels(ax: Axes, Z: Points, categories: Categories, legend: LegendPlace) -> bool:
+    """Write names on the points if `legend` allows it, and return whether they were written."""
+    n, insist = len(categories.names), legend == "labels"
+    if legend == "outside" or Z.shape[1] != 2 or not n or categories.others or (n > MAX_LABELS and not insist):
+        return False
+    return draw_labels(ax, Z, categories, insist=insist)
+
+
+def _write_labels_on_all(axes: list[Axes], arrays: Mapping[str, Points], categories: Categories) -> bool:
+    """Write names in every panel or, if one has no room for them, in none."""
+    written = [_write_labels(ax, Z, categories, "labels") for ax, Z in zip(axes, arrays.values(), strict=True)]
+    if all(written):
+        draw_missing_note(axes[0], categories)
+        return True
+    for ax in axes:
+        erase_labels(ax)
+    return False

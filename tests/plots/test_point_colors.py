@@ -1,0 +1,182 @@
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from snekhorn.plots.point_colors import MAX_COLORS, Categories, Numbers, encode, is_categorical, natural_order
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["a", "b"],
+        np.array(["a", "b"]),
+        np.array([b"a", b"b"]),
+        [True, False],
+        np.array([True, False]),
+        [True, None],
+        ["a", None],
+        ["a", np.nan],
+        ["a", 1],
+        [date(2020, 1, 1), date(2020, 1, 2)],
+        np.repeat(np.arange(40), 2),
+        np.repeat(np.arange(40), 2).tolist(),
+        np.repeat(np.arange(12.0), 2),
+        np.append(np.repeat(np.arange(40.0), 2), np.nan),
+        [0, 0, 1, 1, None],
+        [None, None],
+        [np.nan, np.nan],
+        pd.Series([0.5, 1.5]).astype("category"),
+        pd.Categorical(range(100)),
+        pd.Series(["a", pd.NA], dtype="string"),
+        pd.Series([0, 0, 1, 1, pd.NA], dtype="Int64"),
+        pl.Series(["a", None]),
+    ],
+)
+def test_categories(values):
+    assert is_categorical(values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0.5, 0.5, 1.5, 1.5],
+        np.repeat(np.arange(41), 2),
+        np.repeat(np.arange(13.0), 2),
+        np.arange(30),
+        [0.5, None, 0.5],
+        np.repeat([0.5, np.nan], 5),
+        [10**30, 10**31, 0, 1],
+        pd.Series([0.5, pd.NA], dtype="Float64"),
+        pl.Series([0.5, None]),
+    ],
+)
+def test_numbers(values):
+    assert not is_categorical(values)
+
+
+def test_the_caller_can_decide():
+    assert isinstance(encode([0, 0, 1, 1], 4, categorical=False), Numbers)
+    assert encode([0.5, 1.5, 2.0], 3, categorical=True).names == ["0.5", "1.5", "2"]
+
+
+@pytest.mark.parametrize(
+    ("names", "ordered"),
+    [
+        ({"10", "9", "-1", "1.5"}, ["-1", "1.5", "9", "10"]),
+        ({"a10", "a2", "A1", "b"}, ["A1", "a2", "a10", "b"]),
+        ({"a2b10", "a2b9", "a10b1"}, ["a2b9", "a2b10", "a10b1"]),
+        ({"3", "x", "12"}, ["3", "12", "x"]),
+        ({"nan", "2", "10"}, ["2", "10", "nan"]),
+        ({"01", "1"}, ["01", "1"]),
+        (set(), []),
+    ],
+)
+def test_natural_order(names, ordered):
+    assert natural_order(names) == ordered
+
+
+def test_categories_are_coded_in_their_order():
+    found = encode(["a10", None, "a2", "a10", np.nan, " b\n 2 ", ""], 7)
+    assert found.names == ["(empty)", "a2", "a10", "b 2"]
+    np.testing.assert_array_equal(found.codes, [2, -1, 1, 2, -1, 3, 0])
+    assert found.n_missing == 2
+
+
+def test_labels_turned_into_floats_by_a_missing_value_are_whole_again():
+    found = encode([3.0, np.nan, 3.0, 10.0, 10.0], 5)
+    assert found.names == ["3", "10"]
+    np.testing.assert_array_equal(found.codes, [0, -1, 0, 1, 1])
+
+
+def test_an_ordered_categorical_keeps_its_order():
+    values = ["low", "high", "middle", None]
+    ordered = pd.Categorical(values, ["low", "middle", "high", "absent"], ordered=True)
+    assert encode(ordered, 4).names == ["low", "middle", "high"]
+    assert encode(pd.Series(ordered), 4).names == ["low", "middle", "high"]
+    assert encode(pd.Categorical(values), 4).names == ["high", "low", "middle"]
+
+
+def test_of_many_categories_the_most_frequent_get_colours():
+    sizes = np.arange(200) % 50 + 1
+    values = np.repeat([f"c{i}" for i in range(200)], sizes)
+    found = encode(values, values.size)
+    assert len(found.names) == MAX_COLORS
+    assert found.names[-1] == "other (161 categories)"
+    assert found.others == 161
+    counted = {f"c{i}": sizes[i] for i in range(200)}
+    least = min(counted[name] for name in found.names[:-1])
+    assert all(size <= least for name, size in counted.items() if name not in found.names)
+    for code, name in enumerate(found.names[:-1]):
+        np.testing.assert_array_equal(found.codes == code, values == name)
+    assert len(set(found.colors)) == MAX_COLORS
+
+
+def test_missing_values_are_below_merged_categories_and_those_below_the_rest():
+    values = np.append(np.repeat(np.arange(60).astype(str), 2), ["c"] * 9).astype(object)
+    values[0] = None
+    found = encode(values, values.size)
+    assert found.layers[0] == 0
+    assert set(found.layers[found.codes == MAX_COLORS - 1]) == {1}
+    assert set(found.layers[-9:]) == {2}
+
+
+def test_limits_leave_out_long_tails_only(rng):
+    values = rng.normal(size=1000)
+    assert (encode(values, 1000).low, encode(values, 1000).high) == (values.min(), values.max())
+    assert encode(values, 1000).extend == "neither"
+    values[:2] = [-1e6, np.nan]
+    found = encode(values, 1000)
+    np.testing.assert_allclose([found.low, found.high], np.nanpercentile(values, [1, 99]))
+    assert found.extend == "both"
+    assert found.n_missing == 1
+
+
+def test_infinite_numbers_are_missing():
+    found = encode([0.5, np.inf, -np.inf, 1.5], 4)
+    assert found.n_missing == 2
+    assert (found.low, found.high) == (0.5, 1.5)
+
+
+def test_mostly_equal_numbers_have_a_scale():
+    values = np.zeros(1000)
+    values[0] = 0.5
+    assert (encode(values, 1000).low, encode(values, 1000).high) == (0.0, 0.5)
+
+
+def test_no_values_are_one_unnamed_category():
+    found = encode(None, 3)
+    assert isinstance(found, Categories)
+    assert not found.named
+    assert found.n_missing == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1, 2], "values has 2 entries for 3 points"),
+        ("abcd", "values has 4 entries for 3 points"),
+        (np.zeros((3, 2)), r"values has shape \(3, 2\)"),
+        (5, r"values has shape \(\)"),
+        (np.array([1j, 2j, 3j]), "values has type complex128"),
+        (np.array(["2020-01-01"] * 3, dtype="datetime64[s]"), "values has type datetime64"),
+        ([[1], [1, 2], [3]], "values has entries that cannot be categories"),
+    ],
+)
+def test_bad_values(values, message):
+    with pytest.raises(ValueError, match=message):
+        encode(values, 3)
+
+
+def test_words_are_not_numbers():
+    with pytest.raises(ValueError, match=r"values are not numbers .*categorical"):
+        encode(["a", "b"], 2, categorical=False)
+    with pytest.raises(ValueError, match="values contains no finite number"):
+        encode([np.nan, np.nan], 2, categorical=False)
+
+
+def test_unknown_colormap():
+    with pytest.raises(ValueError, match="colormap='nope' is not a Matplotlib colormap"):
+        encode([0.5, 1.5], 2, colormap="nope")

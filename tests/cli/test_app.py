@@ -11,7 +11,7 @@ from snekhorn import __version__
 from snekhorn.cli.app import app
 from snekhorn.registry import AFFINITIES, METHODS
 
-from ..page.page_reader import Page
+from ..page.reading import Page
 from .conftest import N
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")

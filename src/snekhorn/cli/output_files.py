@@ -13,8 +13,8 @@ from ..errors import InputError
 from ..io import Layouts, check_output, replacing
 from ..io.layout_files import LAYOUT_SUFFIXES
 from ..io.layout_files import TABLE_SUFFIXES as TABLES
-from ..io.table_files import READERS
 from ..io.table import column_values
+from ..io.table_files import READERS
 from .input_points import Points
 from .session import USER_ERRORS, Session
 

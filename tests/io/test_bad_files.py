@@ -101,7 +101,9 @@ def test_one_format_with_the_suffix_of_another(actual, called, tmp_path):
             parquet.write_table(pa.table({"a": [1.0]}), file)
         else:
             {"npy": np.save, "npz": np.savez}[actual](file, np.zeros((3, 2)))
-    with pytest.raises(InputError, match=r"t\.\w+ cannot be read as"):
+    with pytest.raises(
+        InputError, match=r"t\.\w+ (cannot be read as|is not NP[YZ], as its suffix suggests, but NP[YZ]; rename it)"
+    ):
         read_table(path)
 
 

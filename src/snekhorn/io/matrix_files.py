@@ -27,21 +27,24 @@ def read_npy(path: Path, wanted: Wanted) -> Table:
     """Read one array, memory-mapped."""
     try:
         X = np.load(path, mmap_mode="r", allow_pickle=False)
-        if not isinstance(X, np.ndarray):
-            raise ValueError("it is NPZ; rename it")
     except UNREADABLE as error:
         raise unreadable(path, "NPY", error) from error
+    if not isinstance(X, np.ndarray):
+        raise InputError(f"{path} is not NPY, as its suffix suggests, but NPZ; rename it.")
     return _as_table(path, X, {}, wanted)
 
 
 def read_npz(path: Path, wanted: Wanted) -> Table:
     """Read a two-dimensional array with columns of metadata, or a sparse matrix."""
     try:
-        if isinstance(np.load(path, mmap_mode="r", allow_pickle=False), np.ndarray):
-            raise ValueError("it is NPY; rename it")
-        with np.load(path, allow_pickle=False) as file:
+        opened = np.load(path, mmap_mode="r", allow_pickle=False)
+        if isinstance(opened, np.ndarray):
+            raise InputError(f"{path} is not NPZ, as its suffix suggests, but NPY; rename it.")
+        with opened as file:
             arrays = {} if "format" in file.files else {name: file[name] for name in file.files}
         X = sparse.load_npz(path) if not arrays else None
+    except InputError:
+        raise
     except UNREADABLE as error:
         raise unreadable(path, "NPZ", error) from error
     if X is None:

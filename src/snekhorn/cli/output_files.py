@@ -105,7 +105,7 @@ def draw(found: Layouts, file: Path, *, color: str | None, title: str, dpi: int 
         figure.suptitle(title, x=0.01, ha="left", fontsize="xx-large", parse_math=False)
     else:
         figure = plots.scatter(found.only, values, title=title, label=color or "").figure
-    plots.save(figure, file, format=file.suffix[1:], dpi=dpi)
+    plots.save(figure, file, dpi=dpi)  # the suffix says which format
 
 
 def color_values(metadata: pa.Table, name: str) -> Any:

@@ -17,12 +17,9 @@ pytestmark = stops_early
 class InverseAffinity(Affinity):
     """P_ij = 1 / (width + C_ij), a formula of nobody's."""
 
-    def __init__(self, width=1.0, *, metric="sqeuclidean", n_neighbors=None, self_loops=False, n_jobs=None):
+    def __init__(self, width=1.0, *, metric="sqeuclidean", n_neighbors=None, self_loops=False):
+        super().__init__(metric, n_neighbors, self_loops=self_loops)
         self.width = width
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.self_loops = self_loops
-        self.n_jobs = n_jobs
 
     def check_parameters(self):
         if self.width <= 0.0:

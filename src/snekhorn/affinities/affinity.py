@@ -62,11 +62,20 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
         Number of columns of X.
     """
 
-    metric: str
-    n_neighbors: int | str | None
-    self_loops: bool
-    n_jobs: int | None
-    verbose: bool
+    def __init__(
+        self,
+        metric: str = "sqeuclidean",
+        n_neighbors: int | str | None = None,
+        *,
+        self_loops: bool = True,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.metric = metric
+        self.n_neighbors = n_neighbors
+        self.self_loops = self_loops
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self: Self, X: Any, y: Any = None) -> Self:
         """Compute the affinity of X.

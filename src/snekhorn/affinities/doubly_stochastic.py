@@ -69,15 +69,11 @@ class DoublyStochasticAffinity(Affinity):
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
+        super().__init__(metric, n_neighbors, self_loops=self_loops, n_jobs=n_jobs, verbose=verbose)
         self.bandwidth = bandwidth
         self.perplexity = perplexity
         self.tol = tol
         self.max_iter = max_iter
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.self_loops = self_loops
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def check_parameters(self) -> None:
         check_bandwidth(self.bandwidth, self.perplexity)

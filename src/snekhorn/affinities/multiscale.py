@@ -76,13 +76,9 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
+        super().__init__(metric, n_neighbors, self_loops=self_loops, n_jobs=n_jobs, verbose=verbose)
         self.perplexities = perplexities
         self.tol = tol
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.self_loops = self_loops
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def check_parameters(self) -> None:
         check_positive(self.tol, "tol")

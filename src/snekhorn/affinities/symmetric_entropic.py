@@ -73,6 +73,7 @@ class SymmetricEntropicAffinity(Affinity):
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
+        super().__init__(metric, n_neighbors, self_loops=self_loops, n_jobs=n_jobs, verbose=verbose)
         self.perplexity = perplexity
         self.solver = solver
         self.gamma_squared = gamma_squared
@@ -80,11 +81,6 @@ class SymmetricEntropicAffinity(Affinity):
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.self_loops = self_loops
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def check_parameters(self) -> None:
         check_perplexity(self.perplexity)

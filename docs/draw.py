@@ -133,7 +133,7 @@ def perplexity() -> None:
 
 def choices() -> None:
     """What variants of t-SNEkhorn change, from what `python -m benchmarks study` measured."""
-    rows = _study()["rows"]
+    rows = [case for case in _study() if case["part"] == "variants"]
     names = list(dict.fromkeys(row["data"] for row in rows))
     variants = [variant for variant in dict.fromkeys(row["variant"] for row in rows) if variant != "defaults"]
     figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.2), sharey=True, layout="constrained")
@@ -157,7 +157,7 @@ def choices() -> None:
 
 def sizes() -> None:
     """What the number of points does to the scores of a perplexity, from the same measurement."""
-    rows = _study()["sizes"]
+    rows = [case for case in _study() if case["part"] == "sizes"]
     figure, axes = plt.subplots(1, 4, figsize=(10.5, 3.0), layout="constrained")
     titles = {
         "silhouette": "silhouette",
@@ -185,7 +185,7 @@ def _study():
     path = IMAGES.parent / "benchmarks" / "study.json"
     if not path.exists():
         raise SystemExit("choices and sizes show what the study measured; run: python -m benchmarks study")
-    return json.loads(path.read_text())["results"]
+    return list(json.loads(path.read_text())["cases"].values())
 
 
 def _best(rows, name, variant, score):

@@ -5,7 +5,7 @@ Reading order, from X to Z: `pairs` turns X into costs (`costs`), dense or on th
 into a layout Z; `estimators` put the two together, `reference` and `persistence` keep what later calls need.
 Beside that line, `metrics` says how faithful a layout is to its data, `plots` draws it and `page` shows it in a
 browser, in the colours of `colors`; `io` reads and writes files, and `cli` is the program. `datasets` has the data of
-the paper, `experiments` its figures and tables.
+the paper.
 """
 
 from importlib import import_module

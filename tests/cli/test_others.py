@@ -20,7 +20,7 @@ from ..page.reading import Page
 from .conftest import N
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
-COMMANDS = ("embed", "transform", "affinity", "evaluate", "plot", "view", "reproduce", "doctor")
+COMMANDS = ("embed", "transform", "affinity", "evaluate", "plot", "view", "doctor")
 
 
 @pytest.fixture

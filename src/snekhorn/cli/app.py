@@ -12,7 +12,6 @@ from .doctor import doctor
 from .embed import embed
 from .evaluate import evaluate
 from .pictures import plot, view
-from .reproduce import reproduce
 from .transform import transform
 
 app = typer.Typer(
@@ -24,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (embed, transform, affinity, evaluate, plot, view, reproduce, doctor):
+for command in (embed, transform, affinity, evaluate, plot, view, doctor):
     app.command()(command)
 
 

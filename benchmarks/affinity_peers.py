@@ -10,8 +10,8 @@ import numpy as np
 
 from harness import peers
 from harness.data_sets import load_points, title
-from harness.experiment import SEPARATOR, Case, Cases, Plan, Settings, finished
-from harness.results_page import figures, table
+from harness.experiment import SEPARATOR, Case, Cases, Plan, Settings
+from harness.results_page import figures, part_tables, table
 from snekhorn.affinities import EntropicAffinity, SymmetricEntropicAffinity, row_entropies
 
 from .measure import (
@@ -164,10 +164,7 @@ TOOLS = {
 
 
 def report(cases: Cases) -> str:
-    found = list(finished(cases).values())
-    parts = {part: [case for case in found if case["part"] == part] for part in ("symmetric", "entropic")}
-    tables = {"symmetric": _symmetric_table, "entropic": _entropic_table}
-    return "\n\n".join(tables[part](chosen) for part, chosen in parts.items() if chosen)
+    return part_tables(cases, {"symmetric": _symmetric_table, "entropic": _entropic_table})
 
 
 def _symmetric_table(cases: list[Case]) -> str:

@@ -72,6 +72,8 @@ def solve(n: int, folder: Path | None) -> dict[str, Any]:
     X = augmented(n, folder)
     compile_ours(X)
     best: dict[str, float] = {}
+    model: Any
+    affinity: Any
     for _ in range(REPEATS if n < MANY_POINTS else 1):
         model = affinity = None  # free the last ones before the next are fitted
         clock = Clock()

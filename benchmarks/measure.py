@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from harness.experiment import Case, Cases, Experiment, Plan, Settings
-from harness.processes import TIMED_THREADS as N_THREADS
+from harness.processes import TIMED_THREADS
 from snekhorn.affinities import row_entropies
 from snekhorn.geometry.neighbor_search import find_neighbors
 from snekhorn.metrics import evaluate
 
 Array = NDArray[Any]
+N_THREADS = TIMED_THREADS
 
 DATA = (
     *("coil20", "olivetti", "umist", "snareseq", "scgem", "cifar_resnet56", "gordon", "su", "khan", "all", "mnist"),

@@ -56,7 +56,7 @@ def solve(name: str, tool: str, perplexity: int, seeds: int, settings: Settings)
         raise NotAvailable(f"{title(name)} has only {len(X)} points.")
     used = min(perplexity, largest_perplexity(tool, len(X)))
     run = OURS.get(tool) or partial(peer_layout, tool, n_jobs=N_THREADS)
-    rows = [layout_scores(X, y, run(X, perplexity=used, seed=seed)) for seed in range(seeds)]
+    rows = [layout_scores(X, y, run(X, used, seed)) for seed in range(seeds)]
     return {
         "data": name,
         "tool": tool,

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from harness.data_sets import load_points
-from harness.experiment import SEPARATOR, Case, Cases, Plan, Settings, finished
+from harness.experiment import SEPARATOR, Case, Cases, Plan, Settings
 from harness.machine import ROOT
-from harness.results_page import figure_table, figures, table
+from harness.results_page import figure_table, figures, part_tables, table
 from snekhorn.affinities import SymmetricEntropicAffinity
 
 from .measure import (
@@ -154,10 +154,8 @@ def _process_seconds(python: Path, code: str, cache: Path | None = None) -> floa
 
 
 def report(cases: Cases) -> str:
-    found = list(finished(cases).values())
     tables = {"dense": _dense_table, "sparse": _sparse_table, "growth": _growth_table, "first use": _first_use_table}
-    parts = {part: [case for case in found if case["part"] == part] for part in tables}
-    return "\n\n".join(tables[part](chosen) for part, chosen in parts.items() if chosen)
+    return part_tables(cases, tables)
 
 
 def _dense_table(cases: list[Case]) -> str:

@@ -14,8 +14,8 @@ from unittest.mock import patch
 import numpy as np
 
 from harness.data_sets import load_points, title
-from harness.experiment import SEPARATOR, Case, Cases, NotAvailable, Plan, Settings, finished
-from harness.results_page import figures, table
+from harness.experiment import SEPARATOR, Case, Cases, NotAvailable, Plan, Settings
+from harness.results_page import figures, part_tables, table
 from snekhorn import TSNEkhorn
 from snekhorn.embedding.latent import Latent
 
@@ -78,10 +78,7 @@ def solve(case: dict[str, Any], settings: Settings, dtype: type = np.float64) ->
 
 
 def report(cases: Cases) -> str:
-    found = list(finished(cases).values())
-    tables = {"variants": _variants_tables, "descents": _descents_table, "sizes": _sizes_table}
-    parts = {part: [case for case in found if case["part"] == part] for part in tables}
-    return "\n\n".join(tables[part](chosen) for part, chosen in parts.items() if chosen)
+    return part_tables(cases, {"variants": _variants_tables, "descents": _descents_table, "sizes": _sizes_table})
 
 
 def _variants_tables(cases: list[Case]) -> str:

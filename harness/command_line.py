@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ BAD_INPUT, INTERRUPTED = 2, 130
 LOG_INTERVAL = 60.0  # seconds between lines of progress if stderr is not a terminal
 
 
-@dataclass(frozen=True)
+@dataclass
 class Program:
     """A collection of experiments with one results page.
 
@@ -37,8 +39,8 @@ class Program:
         The program is `python -m {name}`; a quick run writes to `{name}-quick` by default.
     description : str
         What it does, for --help.
-    experiments : mapping
-        By name, in the order of the page.
+    modules : tuple of str
+        Modules of the package `name` that define an `EXPERIMENT`, in the order of the page.
     introduction : str
         Beginning of the page; its first line identifies a page that may be replaced.
     out : Path
@@ -49,10 +51,16 @@ class Program:
 
     name: str
     description: str
-    experiments: Mapping[str, Experiment]
+    modules: tuple[str, ...]
     introduction: str
     out: Path
     jobs: int | None = None
+
+    @cached_property
+    def experiments(self) -> dict[str, Experiment]:
+        """Import the experiments; not before they are needed, because every new process imports the program."""
+        modules = [importlib.import_module(f"{self.name}.{module}") for module in self.modules]
+        return {module.EXPERIMENT.name: module.EXPERIMENT for module in modules}
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
         """Run what the command line asks for and return the exit code."""
@@ -73,7 +81,7 @@ class Program:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.add_argument("names", nargs="+", metavar="NAME", help="experiments to run, or: all")
-        parser.add_argument("--quick", action="store_true", help="compute a few small cases, to check that all runs")
+        parser.add_argument("--quick", action="store_true", help="compute a few small cases, to check that everything runs")
         parser.add_argument("--data", type=Path, help="folder of the data sets (default: named by SNEKHORN_DATA)")
         parser.add_argument(
             "-o",

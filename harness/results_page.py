@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .experiment import FAILED, SEPARATOR, Cases, Experiment, finished
+from .experiment import FAILED, SEPARATOR, Case, Cases, Experiment, finished
 from .machine import sentence
 from .results_file import read_results, write_complete
 
@@ -30,6 +30,13 @@ def figures(case: Mapping[str, Any], forms: Iterable[tuple[str, str]]) -> list[s
 def figure_table(columns: Mapping[str, tuple[str, str]], cases: Iterable[Mapping[str, Any]], caption: str) -> str:
     """Return a table with a row for every case; `columns` maps headings to keys and formats."""
     return table(list(columns), [figures(case, columns.values()) for case in cases], caption)
+
+
+def part_tables(cases: Cases, renderers: Mapping[str, Callable[[list[Case]], str]]) -> str:
+    """Return one text per part of a benchmark, made from the finished cases whose "part" it is."""
+    found = list(finished(cases).values())
+    chosen = {part: [case for case in found if case["part"] == part] for part in renderers}
+    return "\n\n".join(renderers[part](cases) for part, cases in chosen.items() if cases)
 
 
 def _text(value: Any) -> str:

@@ -1,25 +1,11 @@
 """Reproduce the paper: `python -m reproduction NAME`, from the root of the repository."""
 
-import importlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from harness.command_line import Program
+from harness.command_line import Program
 
-NAMES = (  # modules, in the order of the page
-    *("table1", "figure1", "figure2", "figure3", "figure4", "figure5", "figure6", "table2", "figure7", "table3"),
-    *("sensitivity", "protocol", "snareseq", "several_perplexities"),
-)
-HEADING = "# The paper, reproduced"
-
-
-def introduction() -> str:
-    from .layout_protocols import PAPER
-
-    rate, steps = PAPER["learning_rate"], PAPER["max_iter"]
-    return f"""{HEADING}
+INTRODUCTION = """# The paper, reproduced
 
 This page reproduces every figure and table of *SNEkhorn: Dimension Reduction with Symmetric Entropic Affinities*
 (NeurIPS 2023) with this library. `python -m reproduction all` computes the results and writes the page; do not edit it
@@ -29,7 +15,7 @@ such. A data set that could not be obtained is "not available"; similar data set
 **The paper's protocol.** Reduce the data to 50 principal components. Start all methods from the same independent
 N(0, 1) coordinates. Run Adam until the loss changes by less than 1e-5 (relative) per iteration. Use five seeds, and
 report the best mean over the perplexities 10, 20, ..., 300. The paper uses Adam's "default parameters"; the learning
-rate here is {rate}, as in the authors' script for Figure 1, with at most {steps:,} iterations.
+rate here is 0.5, as in the authors' script for Figure 1, with at most 3,000 iterations.
 
 **Our defaults.** The defaults of this library.
 
@@ -37,20 +23,16 @@ rate here is {rate}, as in the authors' script for Figure 1, with at most {steps
 same" and "worse" compare our number with the paper's. "Higher" and "lower" compare the paper's protocol, run here, with
 the paper's number."""
 
-
-def program() -> "Program":
-    """Return the program; the experiments are imported here, so that new processes need not import them all."""
-    from harness.command_line import Program
-
-    modules = [importlib.import_module(f"reproduction.{name}") for name in NAMES]
-    return Program(
-        name="reproduction",
-        description="Run experiments of the paper, draw their pictures and write the results page beside the folder.",
-        experiments={module.EXPERIMENT.name: module.EXPERIMENT for module in modules},
-        introduction=introduction(),
-        out=Path("reproduction-results"),
-    )
-
+PROGRAM = Program(
+    name="reproduction",
+    description="Run experiments of the paper, draw their pictures and write the results page beside the folder.",
+    modules=(
+        *("table1", "figure1", "figure2", "figure3", "figure4", "figure5", "figure6", "table2", "figure7", "table3"),
+        *("sensitivity", "protocol", "snareseq", "several_perplexities"),
+    ),
+    introduction=INTRODUCTION,
+    out=Path("reproduction-results"),
+)
 
 if __name__ == "__main__":
-    sys.exit(program().main())
+    sys.exit(PROGRAM.main())

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks import quality
-from benchmarks.__main__ import program
+from benchmarks.__main__ import PROGRAM
 from benchmarks.neighbors import crossover
 from harness.experiment import Settings
 from harness.results_page import write_page
 
-PROGRAM = program()
 DOCS = Path(__file__).parents[2] / "docs"
 
 

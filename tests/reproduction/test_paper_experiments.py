@@ -11,12 +11,11 @@ import pytest
 from harness.experiment import FAILED, NotAvailable, Settings, finished
 from harness.results_page import write_page
 from reproduction import layout_protocols, table2, table3
-from reproduction.__main__ import program
+from reproduction.__main__ import PROGRAM
 from reproduction.paper import CLUSTERING, EMBEDDINGS
 from reproduction.paper_data import points, points_for
 from reproduction.verdicts import difference, verdict
 
-PROGRAM = program()
 EXPERIMENTS = PROGRAM.experiments
 CHEAP = tuple(name for name in EXPERIMENTS if name not in ("table3", "sensitivity"))
 WITH_PICTURE = set(CHEAP) - {"table1", "table2", "protocol"}
@@ -127,6 +126,8 @@ def test_the_papers_protocol():
         np.testing.assert_array_equal(found["init"], np.random.default_rng(3).normal(size=(50, 2)))
     X = points("digits", Settings())[0]
     assert X.shape == (1797, 50)
+    rate, steps = layout_protocols.PAPER["learning_rate"], layout_protocols.PAPER["max_iter"]
+    assert re.search(rf"the learning\s+rate here is {rate},.* with at most {steps:,} iterations", PROGRAM.introduction)
 
 
 def test_the_papers_protocol_is_judged_by_the_papers_standard_deviation():

@@ -13,9 +13,8 @@ import pytest
 
 from harness.results_file import ResultsFile
 from reproduction import table1
-from reproduction.__main__ import program
+from reproduction.__main__ import PROGRAM
 
-PROGRAM = program()
 ROOT = Path(__file__).parents[2]
 
 

@@ -16,8 +16,10 @@ from scipy import sparse
 from harness.experiment import Case, Cases, Experiment, Plan, Settings
 from harness.processes import TIMED_THREADS
 from snekhorn.affinities import row_entropies
+from snekhorn.geometry.neighbor_graph import NeighborGraph
 from snekhorn.geometry.neighbor_search import find_neighbors
 from snekhorn.metrics import evaluate
+from snekhorn.runtime.execution import Threads
 
 Array = NDArray[Any]
 N_THREADS = TIMED_THREADS
@@ -91,13 +93,13 @@ def peak_gigabytes() -> float:
     return kilobytes * 1024 / 1e9
 
 
-def search_neighbors(X: Array, k: int, *, approximate: bool | None = None) -> Any:
-    """Return the k nearest neighbours (`indices`, `costs`, `recall`), by the library's own search."""
-    return find_neighbors(X, k, "sqeuclidean", N_THREADS, approximate=approximate)
+def search_neighbors(X: Array, k: int, *, approximate: bool | None = None) -> NeighborGraph:
+    """Return the graph of the k nearest neighbours, by the library's own search."""
+    return find_neighbors(X, k, "sqeuclidean", Threads(N_THREADS), approximate=approximate)
 
 
 def recall(found: Array, true: Array) -> float:
-    """Return the share of the true neighbours that were found."""
+    """Return the share of the true neighbours that were found, both given as lists (n, k)."""
     return float(np.mean([np.isin(a, b).mean() for a, b in zip(true, found, strict=True)]))
 
 

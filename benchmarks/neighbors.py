@@ -33,7 +33,7 @@ def compare(n: int, settings: Settings) -> dict[str, Any]:
         "exact_seconds": exact_seconds,
         "inverted_seconds": inverted_seconds,
         "ratio": exact_seconds / inverted_seconds,
-        "recall": recall(inverted.indices, exact.indices),
+        "recall": recall(*(graph.indices.reshape(n, -1) for graph in (inverted, exact))),
         "sample_recall": inverted.recall,
         "limit": EXACT_LIMIT,
     }

@@ -1,4 +1,7 @@
-"""Draw the pictures of the documentation: python docs/draw.py [names]; all if none is given."""
+"""Draw the pictures of the documentation.
+
+Run ``python docs/draw.py NAME ...`` with the names of functions below, or without names to draw all pictures.
+"""
 
 import json
 import shutil
@@ -23,8 +26,14 @@ import matplotlib.pyplot as plt
 IMAGES = Path(__file__).parent / "images"
 LAYOUT_PERPLEXITIES = (5, 10, 20, 30, 50, 100)
 PERPLEXITIES = (3, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300)
-COLOURS = ("#0072B2", "#009E73", "#E69F00", "#D55E00")
-METHODS = {
+COLORS = ("#0072B2", "#009E73", "#E69F00", "#D55E00")
+SCORES = {
+    "silhouette": "silhouette",
+    "trustworthiness": "trustworthiness",
+    "neighbor_recall": "neighbour recall",
+    "knn_accuracy": "kNN accuracy",
+}
+AFFINITIES = {
     "symmetric entropic": (SymmetricEntropicAffinity(), "#0072B2"),
     "symmetric entropic, no self-loops": (SymmetricEntropicAffinity(self_loops=False), "#009E73"),
     "entropic, symmetrised": (EntropicAffinity(symmetrize=True), "#D55E00"),
@@ -32,7 +41,7 @@ METHODS = {
 
 
 def start() -> None:
-    """What `snekhorn embed` makes of the digits: its picture, and its page in a browser."""
+    """Run `snekhorn embed` on the digits; keep its picture and a screenshot of its page."""
     X, y = load_digits(return_X_y=True)
     with TemporaryDirectory() as folder:
         names = ",".join([*(f"pixel_{i}" for i in range(X.shape[1])), "digit"])
@@ -40,11 +49,11 @@ def start() -> None:
         command = ["embed", "digits.csv", "--label", "digit"]
         subprocess.run([sys.executable, "-m", "snekhorn", *command], cwd=folder, check=True)
         shutil.copy(f"{folder}/digits.tsnekhorn.png", IMAGES / "start.png")
-        photograph(Path(folder, "digits.tsnekhorn.html"), IMAGES / "page.png")
+        take_screenshot(Path(folder, "digits.tsnekhorn.html"), IMAGES / "page.png")
 
 
-def photograph(page: Path, picture: Path) -> None:
-    """The page as a browser shows it, with the mouse over a point."""
+def take_screenshot(page: Path, picture: Path) -> None:
+    """Take a screenshot of the page in a browser, with the mouse over a point."""
     from playwright.sync_api import sync_playwright
 
     arguments = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
@@ -60,7 +69,7 @@ def photograph(page: Path, picture: Path) -> None:
 
 
 def rows() -> None:
-    """Row perplexities of two affinities that were asked for 30."""
+    """Draw the row perplexities of two affinities computed for a perplexity of 30."""
     X, _ = load_digits(return_X_y=True)
     affinities = {
         "symmetric entropic": SymmetricEntropicAffinity(self_loops=False),
@@ -74,27 +83,27 @@ def rows() -> None:
 
 
 def loss() -> None:
-    """The loss of a descent."""
+    """Draw the loss during a descent."""
     report = TSNEkhorn().fit(load_digits().data).report_
     plots.save(plots.loss(report.iterations, report.losses, early=250).figure, IMAGES / "loss.png", dpi=150)
 
 
 def methods() -> None:
-    """The digits by every method."""
+    """Draw the digits with every method."""
     X = load_digits().data
     found = {model.__name__: model().fit_transform(X) for model in (TSNEkhorn, TSNE, SNEkhorn, SymmetricSNE, SNE)}
-    sheet(found, "methods.png")
+    _sheet(found, "methods.png")
 
 
 def exaggerations() -> None:
-    """The digits under more and more attraction."""
+    """Draw the digits with increasing exaggeration."""
     X = load_digits().data
     found = {f"exaggeration={e}": TSNEkhorn(exaggeration=e).fit_transform(X) for e in (1, 2, 4)}
-    sheet(found, "exaggeration.png")
+    _sheet(found, "exaggeration.png")
 
 
-def sheet(found: dict[str, np.ndarray], name: str) -> None:
-    """Layouts of the digits with their scores."""
+def _sheet(found: dict[str, np.ndarray], name: str) -> None:
+    """Draw layouts of the digits side by side, with their scores."""
     X, y = load_digits(return_X_y=True)
     scores = {key: evaluate(X, Z, y) for key, Z in found.items()}
     summaries = {
@@ -105,20 +114,20 @@ def sheet(found: dict[str, np.ndarray], name: str) -> None:
 
 
 def layouts() -> None:
-    """Layouts of the digits as the perplexity grows."""
+    """Draw layouts of the digits at several perplexities."""
     X, y = load_digits(return_X_y=True)
     found = {f"perplexity {xi}": TSNEkhorn(perplexity=xi).fit_transform(X) for xi in LAYOUT_PERPLEXITIES}
     plots.save(plots.sheet(found, y, label="digit"), IMAGES / "layouts.png", dpi=100)
 
 
 def perplexity() -> None:
-    """Three views of the digits as the perplexity grows."""
+    """Draw three properties of the affinities of the digits against the perplexity."""
     X, y = load_digits(return_X_y=True)
     figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.4), layout="constrained")
-    for name, (affinity, colour) in METHODS.items():
+    for name, (affinity, color) in AFFINITIES.items():
         scores = np.array([_scores(affinity.set_params(perplexity=xi).fit_transform(X), y) for xi in PERPLEXITIES])
         for ax, values in zip(axes, scores.T, strict=True):
-            ax.plot(PERPLEXITIES, values, marker="o", markersize=3, color=colour, label=name)
+            ax.plot(PERPLEXITIES, values, marker="o", markersize=3, color=color, label=name)
     titles = ("mass on the point itself", "other mass within the digit's class", "spectral clustering, ARI")
     for ax, title in zip(axes, titles, strict=True):
         ax.set_title(title, fontsize=10, loc="left")
@@ -132,7 +141,7 @@ def perplexity() -> None:
 
 
 def choices() -> None:
-    """What variants of t-SNEkhorn change, from what `python -m benchmarks study` measured."""
+    """Draw how variants of t-SNEkhorn change the scores, as measured by `python -m benchmarks study`."""
     rows = [case for case in _study() if case["part"] == "variants"]
     names = list(dict.fromkeys(row["data"] for row in rows))
     variants = [variant for variant in dict.fromkeys(row["variant"] for row in rows) if variant != "defaults"]
@@ -146,7 +155,7 @@ def choices() -> None:
             ax.plot(change, np.full(len(change), at), "o", color="#0072B2", alpha=0.45, markersize=6, markeredgewidth=0)
             ax.plot(np.mean(change), at, "|", color="#D55E00", markersize=18, markeredgewidth=2.5)
         ax.axvline(0.0, color="0.7", linewidth=1, zorder=0)
-        ax.set_title(f"{score.replace('_', ' ').replace('neighbor', 'neighbour')}, change", fontsize=10, loc="left")
+        ax.set_title(f"change in {SCORES[score]}", fontsize=10, loc="left")
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.tick_params(left=False)
     axes[0].set_yticks(range(len(variants)), labels=variants, fontsize=9)
@@ -156,20 +165,14 @@ def choices() -> None:
 
 
 def sizes() -> None:
-    """What the number of points does to the scores of a perplexity, from the same measurement."""
+    """Draw the scores of several perplexities against the number of points, from the same measurement."""
     rows = [case for case in _study() if case["part"] == "sizes"]
     figure, axes = plt.subplots(1, 4, figsize=(10.5, 3.0), layout="constrained")
-    titles = {
-        "silhouette": "silhouette",
-        "trustworthiness": "trustworthiness",
-        "neighbor_recall": "neighbour recall",
-        "knn_accuracy": "kNN accuracy",
-    }
-    for ax, (score, title) in zip(axes, titles.items(), strict=True):
-        for xi, colour in zip(dict.fromkeys(row["perplexity"] for row in rows), COLOURS, strict=True):
+    for ax, (score, title) in zip(axes, SCORES.items(), strict=True):
+        for xi, color in zip(dict.fromkeys(row["perplexity"] for row in rows), COLORS, strict=True):
             found = [row for row in rows if row["perplexity"] == xi]
             n = [row["n"] for row in found]
-            ax.plot(n, [row[score] for row in found], marker="o", markersize=3, color=colour, label=f"perplexity {xi}")
+            ax.plot(n, [row[score] for row in found], marker="o", markersize=3, color=color, label=f"perplexity {xi}")
         ax.set_title(title, fontsize=10, loc="left")
         ax.set_xscale("log")
         ax.set_xticks(n, labels=[f"{size:,}" for size in n], fontsize=8)
@@ -182,17 +185,20 @@ def sizes() -> None:
 
 
 def _study():
+    """Read the cases of the study."""
     path = IMAGES.parent / "benchmarks" / "study.json"
     if not path.exists():
-        raise SystemExit("choices and sizes show what the study measured; run: python -m benchmarks study")
+        raise SystemExit(f"{path} does not exist; run: python -m benchmarks study")
     return list(json.loads(path.read_text())["cases"].values())
 
 
 def _best(rows, name, variant, score):
+    """Return the score of a variant at its best perplexity."""
     return max(row[score] for row in rows if row["data"] == name and row["variant"] == variant)
 
 
 def _scores(P, y):
+    """Return the mass on the diagonal, the other mass within the class, and the clustering score of an affinity."""
     diagonal = np.diag(P)
     other = P.sum(axis=1) - diagonal
     same = (P * (y[:, None] == y)).sum(axis=1) - diagonal

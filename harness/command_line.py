@@ -81,7 +81,9 @@ class Program:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.add_argument("names", nargs="+", metavar="NAME", help="experiments to run, or: all")
-        parser.add_argument("--quick", action="store_true", help="compute a few small cases, to check that everything runs")
+        parser.add_argument(
+            "--quick", action="store_true", help="compute a few small cases, as a check"
+        )
         parser.add_argument("--data", type=Path, help="folder of the data sets (default: named by SNEKHORN_DATA)")
         parser.add_argument(
             "-o",

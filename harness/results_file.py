@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from snekhorn.errors import InputError
-from snekhorn.io.write import replacing
+from snekhorn.io import replacing
 
 from .machine import describe
 

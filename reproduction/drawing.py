@@ -11,20 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from snekhorn.colors import categorical
-from snekhorn.plots.canvas import INK, TEXT, bare, limits, new_figure, plain_spines, set_titles
+from snekhorn.plots.canvas import INK, TEXT, new_figure, plain_spines, set_titles
 
-__all__ = [
-    "bare",
-    "categorical",
-    "class_legend",
-    "curves",
-    "dress",
-    "legend",
-    "limits",
-    "log_axis",
-    "panels",
-    "set_titles",
-]
+__all__ = ["categorical", "class_legend", "curves", "dress", "legend", "log_axis", "panels", "set_titles"]
 
 PANEL = 3.0  # inches
 

@@ -15,7 +15,7 @@ from harness.results_page import table
 from snekhorn.affinities import DoublyStochasticAffinity, SymmetricEntropicAffinity, row_perplexities
 from snekhorn.datasets import make_three_gaussians
 
-from .drawing import bare, categorical, dress, limits, panels, set_titles
+from .drawing import categorical, dress, panels, set_titles
 from .verdicts import claim
 
 PERPLEXITY = 5.0
@@ -78,7 +78,8 @@ def _draw_graph(ax: Axes, X: Any, case: Case, widest: float) -> Any:
     ends = X[edges[:, :2].astype(int)]
     opacity = np.minimum(EDGE_SCALE * edges[:, 2], 1.0)
     ax.add_collection(LineCollection(list(ends), colors=[(0.0, 0.0, 0.0, a) for a in opacity], linewidths=1.2))
-    bare(ax, limits(X))
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_axis_off()
     return ax.scatter(X[:, 0], X[:, 1], s=18, c=case["perplexities"], vmin=1.0, vmax=widest, zorder=3)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from harness.experiment import NotAvailable
 from snekhorn import TSNE, TSNEkhorn, sweep
-from snekhorn.embedding.embedding_report import Stop
+from snekhorn.embedding.descent import Stop
 from snekhorn.metrics import silhouette, trustworthiness
 
 from .verdicts import NEAR, claim

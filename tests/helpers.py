@@ -4,6 +4,7 @@ import os
 import tracemalloc
 import warnings
 from functools import cache
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -14,31 +15,19 @@ from scipy.special import entr
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from snekhorn.affinities import (
-    DoublyStochasticAffinity,
-    EntropicAffinity,
-    GaussianAffinity,
-    MultiscaleSymmetricEntropicAffinity,
-    SelfTuningAffinity,
-    SymmetricEntropicAffinity,
-)
-from snekhorn.geometry.costs import DenseCost, GraphCost
+from snekhorn import registry
+from snekhorn.affinities import MultiscaleSymmetricEntropicAffinity
+from snekhorn.geometry.costs import DenseCost, NeighborGraph
+from snekhorn.registry import classes
 
-AFFINITIES = (
-    GaussianAffinity,
-    DoublyStochasticAffinity,
-    SelfTuningAffinity,
-    EntropicAffinity,
-    SymmetricEntropicAffinity,
-    MultiscaleSymmetricEntropicAffinity,
-)
-WITH_PERPLEXITY = tuple(kind for kind in AFFINITIES if kind is not SelfTuningAffinity)
+AFFINITIES = tuple(entry.load() for entry in classes(registry.AFFINITIES.values()).values())
+WITH_PERPLEXITY = tuple(kind for kind in AFFINITIES if {"perplexity", "perplexities"} & set(signature(kind).parameters))
 SMALL_SCALE = 5.0
 
 
 def make(kind, perplexity=10.0, **parameters):
     """An affinity of this kind; of this perplexity, where it has one; also of a smaller one, where it has several."""
-    if kind is SelfTuningAffinity:
+    if kind not in WITH_PERPLEXITY:
         return kind(**parameters)
     if kind is MultiscaleSymmetricEntropicAffinity:
         return kind(perplexities=(SMALL_SCALE, perplexity), **parameters)
@@ -92,7 +81,7 @@ def graph_cost(C, edges):
     """The costs of C on a boolean matrix of edges, self-loops left out."""
     edges = sparse.csr_matrix(edges & ~np.eye(len(C), dtype=bool))
     row = np.repeat(np.arange(len(C)), np.diff(edges.indptr))
-    return GraphCost(edges.indptr, edges.indices, C[row, edges.indices])
+    return NeighborGraph(edges.indptr, edges.indices, C[row, edges.indices])
 
 
 def cost_and_mask(form, n=12, seed=0, dtype=float):

@@ -1,11 +1,11 @@
-"""snekhorn: dimension reduction with symmetric entropic affinities.
+"""Dimension reduction with symmetric entropic affinities: SNEkhorn and t-SNEkhorn.
 
-Reading order, from X to Z: `pairs` turns X into costs (`costs`), dense or on the neighbours that `neighbors` finds;
-`affinities` turns costs into P with the loops of `optim` and the compiled sums of `kernels`; `embedding` turns any P
-into a layout Z; `estimators` put the two together, `reference` and `persistence` keep what later calls need.
-Beside that line, `metrics` says how faithful a layout is to its data, `plots` draws it and `page` shows it in a
-browser, in the colours of `colors`; `io` reads and writes files, and `cli` is the program. `datasets` has the data of
-the paper.
+Reading order, from X to Z: `geometry` turns X into costs, dense or on a graph of nearest neighbours; `affinities` turns
+costs into P; `embedding` turns any P into a layout Z; `estimators` puts these together and keeps what new points need.
+Below them, `solvers` holds loops that know no affinity, `kernels` the compiled sums, and `runtime` where loops run.
+`registry` lists every affinity and method by name. Beside that line, `metrics` measures how faithful a layout is to its
+data, `plots` draws it, `page` shows it in a browser, `io` reads and writes files, `datasets` loads the paper's data,
+and `cli` is the program.
 """
 
 from importlib import import_module

@@ -22,6 +22,10 @@ class MissingMemoryError(MemoryError, InputError):
     """Work that would need more memory than there is, found out before it starts."""
 
 
+class InputTypeError(TypeError, InputError):
+    """A value of a type that cannot be used."""
+
+
 @contextmanager
 def reported_as_input_errors() -> Iterator[None]:
     """Turn the errors of a library that checks what users pass into errors of this package."""
@@ -29,7 +33,9 @@ def reported_as_input_errors() -> Iterator[None]:
         yield
     except InputError:
         raise
-    except (TypeError, ValueError) as error:
+    except TypeError as error:
+        raise InputTypeError(str(error)) from error
+    except ValueError as error:
         raise InputError(str(error)) from error
 
 

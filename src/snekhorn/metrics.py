@@ -35,9 +35,8 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 
-from .geometry.building import check_metric, whitened
+from .geometry.distance_metrics import DIRECT_METRICS, check_metric, from_squared, unit_rows, whitened
 from .geometry.inputs import check_classes, check_cost_matrix, check_points, check_range
-from .geometry.neighbor_search import DIRECT, from_squared, unit_rows
 from .kernels import neighbor_ranks as ranks
 from .kernels.squared_distances import sampled_squared_distances
 from .runtime.checks import check_count, check_jobs
@@ -296,7 +295,7 @@ def _fill_distances(out: Any, points: Any, rows: Any, metric: str, n_threads: in
     if metric == "precomputed":
         out[:] = points[rows]
         return
-    if metric in DIRECT and not sparse.issparse(points):
+    if metric in DIRECT_METRICS and not sparse.issparse(points):
         run_rows(sampled_squared_distances, rows.size, out.size, n_threads, points, rows, out)
         from_squared(out, metric)
     else:  # on one thread: more would split the sums differently, and round differently

@@ -56,4 +56,7 @@ METHODS: dict[str, Entry] = {
 
 def classes(entries: Iterable[Entry]) -> dict[str, Entry]:
     """Return each class once, by its public name."""
-    return {entry.class_name: entry for entry in reversed(list(entries))}
+    found: dict[str, Entry] = {}
+    for entry in entries:
+        found.setdefault(entry.class_name, entry)
+    return found

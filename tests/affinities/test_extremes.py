@@ -1,6 +1,7 @@
 """Units, offsets and histories that must not spoil a result silently."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from snekhorn.affinities import (
     SelfTuningAffinity,
     SymmetricEntropicAffinity,
 )
-from snekhorn.geometry.neighbor_search import find_neighbors
+from snekhorn.geometry.neighbor_search import find_neighbors as find_graph
+from snekhorn.runtime.execution import Threads
 from tests.helpers import AFFINITIES, clusters, dense, entropies, make, row_gap, squared_distances
 
 X = clusters(60)
@@ -109,6 +111,12 @@ def test_the_unit_does_not_matter_to_the_cosine(factor, n_neighbors):
     np.testing.assert_allclose(dense(affinity.fit_transform(X * factor)), want, atol=1e-12)
 
 
+def find_neighbors(X, k, metric, execution):
+    """Neighbour lists (n, k), their costs, and the recall."""
+    graph = find_graph(X, k, metric, execution)
+    return SimpleNamespace(indices=graph.indices.reshape(-1, k), costs=graph.costs.reshape(-1, k), recall=graph.recall)
+
+
 def _groups_apart(offset, dtype, p):
     points = np.random.default_rng(0).normal(size=(600, p))
     points[300:] += offset
@@ -121,7 +129,7 @@ def _groups_apart(offset, dtype, p):
 @pytest.mark.parametrize(("offset", "dtype"), [(1e3, float), (1e5, float), (1e9, float), (1e8, np.float32)])
 def test_neighbours_within_groups_far_apart(offset, dtype, p, metric):
     points = _groups_apart(offset, dtype, p)
-    found = find_neighbors(points, 10, metric, 1)
+    found = find_neighbors(points, 10, metric, Threads())
     distances = squared_distances(points) ** (1.0 if metric == "sqeuclidean" else 0.5)
     rounding = 4 * np.finfo(dtype).eps
     np.testing.assert_allclose(found.costs, np.take_along_axis(distances, found.indices, axis=1), rtol=rounding)
@@ -138,14 +146,14 @@ def test_neighbours_within_groups_far_apart(offset, dtype, p, metric):
 @pytest.mark.parametrize("p", [3, 20])
 def test_neighbours_within_groups_far_apart_do_not_depend_on_the_threads(p):
     points = _groups_apart(1e9, float, p)
-    one, three = (find_neighbors(points, 10, "sqeuclidean", n) for n in (1, 3))
+    one, three = (find_neighbors(points, 10, "sqeuclidean", Threads(n)) for n in (1, 3))
     np.testing.assert_array_equal(three.indices, one.indices)
     np.testing.assert_array_equal(three.costs, one.costs)
 
 
 def test_all_points_of_groups_whose_distance_overflows_are_found():
     points = _groups_apart(1e25, np.float32, 20)[290:310]
-    found = find_neighbors(points, 19, "sqeuclidean", 1)
+    found = find_neighbors(points, 19, "sqeuclidean", Threads())
     assert all(set(row) == set(range(20)) - {i} for i, row in enumerate(found.indices.tolist()))
 
 

@@ -74,7 +74,7 @@ def test_rows_that_starve_beside_hubs_are_named_and_the_rest_is_solved(name, per
 
 def test_a_perplexity_above_every_degree_is_clamped():
     affinity = SymmetricEntropicAffinity(10.0, metric="precomputed")
-    with pytest.warns(UserWarning, match=r"perplexity=10 .* 5 entries; using 4,"):
+    with pytest.warns(UserWarning, match=r"perplexity=10 .* 5 entries allow; using 4\."):
         affinity.fit(ring())
     assert affinity.report_.converged
     np.testing.assert_allclose(entropies(affinity.affinity_), np.log(4.0), atol=1e-7)

@@ -3,7 +3,8 @@ import pytest
 
 from snekhorn.affinities import SymmetricEntropicAffinity
 from snekhorn.affinities.hubs import feed_starved, metropolis_entropies
-from snekhorn.geometry.building import build_cost
+from snekhorn.geometry.costs import build_cost
+from snekhorn.runtime.execution import Threads
 
 from ..helpers import cost_and_mask, entropies, squared_distances
 
@@ -17,7 +18,7 @@ def _metropolis(mask):
 
 def _edges(graph):
     row = np.repeat(np.arange(graph.n_points), graph.degrees)
-    return dict(zip(zip(row.tolist(), graph.indices.tolist(), strict=True), graph.values.tolist(), strict=True))
+    return dict(zip(zip(row.tolist(), graph.indices.tolist(), strict=True), graph.costs.tolist(), strict=True))
 
 
 @pytest.fixture(scope="module", params=["sqeuclidean", "precomputed"])
@@ -25,7 +26,7 @@ def hubs(request):
     """Points of a 100-dimensional Gaussian: hubs crowd their neighbour graph."""
     X = np.random.default_rng(0).normal(size=(500, 100))
     given = X if request.param == "sqeuclidean" else squared_distances(X)
-    graph = build_cost(given, metric=request.param, n_neighbors=15, perplexity=8.0, n_threads=1)
+    graph = build_cost(given, metric=request.param, n_neighbors=15, perplexity=8.0, execution=Threads(1))
     return X, graph.symmetrized()
 
 

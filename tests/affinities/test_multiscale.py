@@ -86,7 +86,7 @@ def test_the_warning_of_rows_that_a_graph_is_too_narrow_for_names_the_largest_sc
     affinity = MultiscaleSymmetricEntropicAffinity(n_neighbors=40).fit(clusters(150))
     affinity.report_.unreachable_rows = np.array([3])
     with pytest.warns(UserWarning, match=rf"cannot reach perplexity {affinity.perplexities_[-1]:g} "):
-        affinity._warn()
+        affinity._warn_of_problems()
 
 
 @pytest.mark.parametrize("hold", [list, np.array, pd.Series])

@@ -4,7 +4,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from snekhorn.affinities import EntropicAffinity, SymmetricEntropicAffinity
 from snekhorn.geometry import inputs
-from snekhorn.geometry.costs import GraphCost
+from snekhorn.geometry.costs import NeighborGraph
 
 from ..helpers import clusters, dense, entropies, fit_whatever_it_says, jittered_circle, row_gap, squared_distances
 
@@ -106,9 +106,9 @@ def test_an_order_of_its_own_leaves_no_trace(monkeypatch, warm_start):
     X = clusters(150)
     parameters = {"self_loops": False, "n_neighbors": 30, "warm_start": warm_start}
     want = SymmetricEntropicAffinity(8.0, **parameters).fit(X)
-    monkeypatch.setattr("snekhorn.geometry.costs.MANY_POINTS", 100)
-    orders, permuted = [], GraphCost.permuted
-    monkeypatch.setattr(GraphCost, "permuted", lambda cost, order: orders.append(order) or permuted(cost, order))
+    monkeypatch.setattr("snekhorn.geometry.neighbor_graph.MANY_POINTS", 100)
+    orders, permuted = [], NeighborGraph.permuted
+    monkeypatch.setattr(NeighborGraph, "permuted", lambda cost, order: orders.append(order) or permuted(cost, order))
     found = SymmetricEntropicAffinity(8.0, **parameters).fit(X)
     for _ in range(2):
         np.testing.assert_allclose(dense(found.affinity_), dense(want.affinity_), rtol=0.0, atol=1e-7)
@@ -194,7 +194,7 @@ def test_starts_from_the_entropic_affinity_and_needs_far_fewer_passes_than_dual_
 
 @pytest.mark.parametrize("perplexity", [59.5, 59.99, 60.5])
 def test_perplexities_of_nearly_uniform_rows_are_clamped(X, perplexity):
-    with pytest.warns(UserWarning, match="60 entries; using 59"):
+    with pytest.warns(UserWarning, match="60 entries allow; using 59"):
         affinity = SymmetricEntropicAffinity(perplexity).fit(X)
     assert affinity.report_.converged
     assert np.median(np.exp(entropies(affinity.affinity_))) == pytest.approx(59.0, rel=1e-6)

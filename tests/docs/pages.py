@@ -1,4 +1,4 @@
-"""Pages of the documentation, and the blocks of code in them."""
+"""Find the pages of the documentation and the code blocks in them."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
 
 @dataclass(frozen=True)
 class Block:
-    """Code, and the line of the page that it begins at."""
+    """A code block, and the line of the page at which it begins."""
 
     language: str
     text: str
@@ -20,14 +20,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Command:
-    """A line after a $, and the lines that it is said to print."""
+    """A shell command, and the lines that the page says it prints."""
 
     line: str
     output: list[str]
 
 
 def blocks(page):
-    """The blocks of code of a page, in order."""
+    """Return the code blocks of a page, in order."""
     text = page.read_text(encoding="utf-8")
     return [
         Block(found["language"], found["text"], text.count("\n", 0, found.start("text")))
@@ -36,13 +36,13 @@ def blocks(page):
 
 
 def commands(block):
-    """The commands of a block of shell."""
+    """Return the commands of a shell block."""
     parts = re.split(r"^\$ ", block.text, flags=re.M)
-    assert not parts[0].strip(), f"{parts[0]!r} follows no command"
+    assert not parts[0].strip(), f"{parts[0]!r} does not follow a command"
     return [Command(lines[0], lines[1:]) for part in parts[1:] if (lines := part.strip().splitlines())]
 
 
 def matches(pattern, line):
-    """Whether a line is as the page says, where ... stands for anything and spaces count once."""
+    """Return whether a line is as the page shows it; "..." stands for any text, and repeated spaces count as one."""
     pattern, line = " ".join(pattern.split()), " ".join(line.split())
     return re.fullmatch(re.escape(pattern).replace(r"\.\.\.", ".*"), line) is not None

@@ -1,14 +1,17 @@
-"""Layouts, affinities and dense formulas for the tests of the embedding's parts."""
+"""Layouts, affinities and dense formulas for the tests of the parts of the embedding."""
 
 import numpy as np
 
-from snekhorn.embedding.potentials import Kernel
+from snekhorn.embedding.charge_sums import Kernel
+from snekhorn.runtime.execution import Threads
 
 from ..helpers import squared_distances
 
+ONE_THREAD = Threads(1)
+
 
 def fitted(Z, span):
-    """Z moved and scaled to a box of this span, its widest axis."""
+    """Move and scale Z to a box whose widest axis has this span."""
     return (Z - Z.min(axis=0)) / np.ptp(Z, axis=0).max() * span - span / 2
 
 
@@ -31,9 +34,9 @@ def uniform(n, d, seed=0):
     return np.random.default_rng(seed).uniform(size=(n, d))
 
 
-def plain_sums(kernel, Z, charges, places=None):
-    """Potential and gradient of charges at Z, at the places, by the formula."""
-    difference = (Z if places is None else places)[:, None] - Z
+def plain_sums(kernel, Z, charges, positions=None):
+    """Compute the field of charges at Z and its gradient, at the positions, by the formula."""
+    difference = (Z if positions is None else positions)[:, None] - Z
     squared = (difference**2).sum(axis=2)
     if kernel is Kernel.STUDENT:
         k, slope = 1.0 / (1.0 + squared), -2.0 / (1.0 + squared) ** 2

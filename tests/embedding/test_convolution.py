@@ -1,16 +1,16 @@
 import numpy as np
 import pytest
 
+from snekhorn.embedding.charge_sums import Kernel
 from snekhorn.embedding.convolution import SPLIT_FROM, Padded, Split, choose_convolution
-from snekhorn.embedding.potentials import Kernel
 
-from .layouts_and_sums import error
+from .layouts_and_sums import ONE_THREAD, error
 
 SPACING = 0.38
 
 
 def _charges(shape, dtype=np.float64):
-    """Charges of nodes as a window leaves them: nothing that a grid cannot carry."""
+    """Return smooth charges of nodes, as a window spreads them."""
     rng = np.random.default_rng(0)
     smooth = rng.uniform(size=shape)
     for axis in range(len(shape)):
@@ -24,19 +24,24 @@ def _charges(shape, dtype=np.float64):
 @pytest.mark.parametrize(("dtype", "bound"), [(np.float64, 1e-6), (np.float32, 1e-5)])
 def test_both_ways_agree(kernel, shape, dtype, bound):
     grid = _charges(shape, dtype)
-    whole, split = Padded(kernel, SPACING, shape, dtype)(grid, 1), Split(kernel, SPACING, shape, dtype)(grid, 1)
+    whole, split = (
+        Padded(kernel, SPACING, shape, dtype)(grid, ONE_THREAD),
+        Split(kernel, SPACING, shape, dtype)(grid, ONE_THREAD),
+    )
     assert split.shape == whole.shape == shape
     assert error(split, whole) < bound
 
 
 @pytest.mark.parametrize("shape", [(60,), (40, 25)])
 def test_charges_do_not_meet_their_periodic_images(shape):
-    """A charge at one end gives the other end what it gives there on a grid twice as large."""
+    """A charge at one end has the same field at the other end as on a grid twice as large."""
     grid, large = np.zeros(shape), np.zeros([2 * nodes for nodes in shape])
     corner = (slice(8),) * len(shape)
     grid[corner] = large[corner] = _charges((8,) * len(shape))
     found, want = (
-        Padded(Kernel.STUDENT, SPACING, array.shape, np.float64)(array, 1)[tuple(slice(nodes) for nodes in shape)]
+        Padded(Kernel.STUDENT, SPACING, array.shape, np.float64)(array, ONE_THREAD)[
+            tuple(slice(nodes) for nodes in shape)
+        ]
         for array in (grid, large)
     )
     assert error(found, want) < 1e-6

@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 
 from snekhorn.embedding import descent as module
-from snekhorn.embedding.descent import Phase, Schedule, descend
-from snekhorn.embedding.embedding_report import Stop
-from snekhorn.embedding.grid_potential import MOST_CELLS, GridSum
-from snekhorn.embedding.normalizations import DoublyStochastic, TotalSum
+from snekhorn.embedding.charge_grid import MOST_CELLS, GridSums
+from snekhorn.embedding.charge_sums import DirectSums, Kernel
+from snekhorn.embedding.descent import Stop, minimize
+from snekhorn.embedding.normalizations import DoublyStochastic, TotalNormalized
 from snekhorn.embedding.objective import Objective
-from snekhorn.embedding.potentials import DirectSum, Kernel
+from snekhorn.embedding.schedule import Phase, Schedule
+from snekhorn.errors import LayoutOverflowError
 from snekhorn.solvers.descent_steps import Adam, Momentum
 
 from ..helpers import clusters, squared_distances
+from .layouts_and_sums import ONE_THREAD
 
 N = 60
 
@@ -26,8 +28,8 @@ def _affinity(n=N):
     return P / P.sum()
 
 
-def _objective(kind=DirectSum, make=TotalSum, n=N):
-    return Objective(_affinity(n), Kernel.STUDENT, make(kind(Kernel.STUDENT)), dtype=np.float64)
+def _objective(kind=DirectSums, make=TotalNormalized, n=N):
+    return Objective(_affinity(n), make(kind(Kernel.STUDENT, ONE_THREAD)), dtype=np.float64)
 
 
 def _start(n=N):
@@ -39,7 +41,7 @@ def _schedule(early=20, main=60, rate=0.2, tol=1e-12, check_every=10):
 
 
 class Recorder:
-    """A callback that keeps what it is told, and asks to stop at an iteration."""
+    """A callback that records its calls and asks to stop at an iteration."""
 
     def __init__(self, stop_at=None, *, answer=True):
         self.calls, self.stop_at, self.answer = [], stop_at, answer
@@ -53,20 +55,24 @@ class Recorder:
         return [iteration for iteration, _, _ in self.calls]
 
 
-def _run(objective=None, Z=None, schedule=None, callbacks=(), descent=None):
+def _run(objective=None, Z=None, schedule=None, callbacks=(), optimizer=None):
     Z = _start() if Z is None else Z
-    return descend(
-        objective or _objective(), Z, descent or Momentum(Z.shape), schedule or _schedule(), callbacks=callbacks
+    return minimize(
+        objective or _objective(),
+        Z,
+        optimizer or Momentum(Z.shape, ONE_THREAD),
+        schedule or _schedule(),
+        callbacks=callbacks,
     )
 
 
 def test_makes_the_steps_of_both_phases():
-    """The loop by hand: early exaggeration, a fresh start of the optimiser, the descent, centred at every look."""
-    objective, optimizer, Z = _objective(), Momentum((N, 2)), _start()
+    """The loop by hand: early exaggeration, a reset optimiser, the main descent, centred at every check."""
+    objective, optimizer, Z = _objective(), Momentum((N, 2), ONE_THREAD), _start()
     for iteration in range(1, 81):
         exaggeration, *step = (4.0, 0.05, 0.5) if iteration <= 20 else (1.0, 0.2, 0.8)
         if iteration == 21:
-            optimizer = Momentum((N, 2))
+            optimizer = Momentum((N, 2), ONE_THREAD)
         optimizer.step(Z, objective.gradient(Z, exaggeration), *step)
         if iteration % 10 == 0:
             Z -= Z.mean(axis=0)
@@ -119,7 +125,7 @@ def test_callbacks_are_told_iteration_loss_and_layout_in_the_given_order(reorder
     assert not np.shares_memory(recorder.calls[-1][2], Z)
 
 
-@pytest.mark.parametrize("make", [TotalSum, DoublyStochastic])
+@pytest.mark.parametrize("make", [TotalNormalized, DoublyStochastic])
 def test_points_in_another_order_give_the_same_layout(make, monkeypatch):
     want, _ = _run(_objective(make=make))
     objective = _objective(make=make)
@@ -144,7 +150,7 @@ def test_a_callback_can_stop(reorder_from, stop_at, monkeypatch):
     assert report.n_iter == stop_at
     assert report.reason == Stop.CALLBACK.value
     assert not report.converged
-    assert first.iterations == second.iterations  # the last look is told to all
+    assert first.iterations == second.iterations  # both are called at the last check
     np.testing.assert_array_equal(first.calls[-1][2], Z)
 
 
@@ -172,29 +178,29 @@ def test_an_interrupt_keeps_the_layout(reorder_from, stop_at, monkeypatch):
 
 @pytest.fixture
 def interruptible():
-    """Interrupts arrive, also where the tests run in the background of a shell, which ignores them."""
+    """Let interrupts arrive even if the tests run in the background of a shell, which ignores them."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("interruptible")
-@pytest.mark.parametrize("make", [TotalSum, DoublyStochastic])
+@pytest.mark.parametrize("make", [TotalNormalized, DoublyStochastic])
 @pytest.mark.parametrize("which", [1, 2, 3])
 def test_an_interrupt_while_points_are_reordered_keeps_the_layout(make, which, monkeypatch):
-    """The first time, at the start, the second, on the way to the main phase, or the third, on the way back."""
+    """At the first permutation (the start), the second (before the main phase) or the third (the way back)."""
     monkeypatch.setattr(module, "REORDER_FROM", 10)
-    descent, calls = Momentum((N, 2)), []
+    optimizer, calls = Momentum((N, 2), ONE_THREAD), []
 
     def permute(order):  # after the objective, before the layout
         calls.append(order)
         if len(calls) == which:
             signal.raise_signal(signal.SIGINT)
-        Momentum.permute(descent, order)
+        Momentum.permute(optimizer, order)
 
-    monkeypatch.setattr(descent, "permute", permute)
+    monkeypatch.setattr(optimizer, "permute", permute)
     objective, recorder = _objective(make=make), Recorder()
-    Z, report = _run(objective, descent=descent, callbacks=[recorder])
+    Z, report = _run(objective, optimizer=optimizer, callbacks=[recorder])
     assert report.reason == Stop.INTERRUPTED.value
     assert not report.converged
     assert len(calls) == (2 if which == 1 else 3)
@@ -229,19 +235,21 @@ def test_stops_where_the_loss_no_longer_falls():
     main = [loss for iteration, loss in zip(report.iterations, report.losses, strict=True) if iteration > 20]
     still = np.abs(np.diff(main)) < 1e-5 * 10 * np.array(main[1:])
     assert still[-2:].all()
-    assert not (still[:-2] & still[1:-1]).any()  # and not a look too late
+    assert not (still[:-2] & still[1:-1]).any()  # and not a check too late
 
 
 def test_does_not_stop_in_the_early_phase_nor_on_its_losses():
     _, report = _run(schedule=_schedule(early=50, tol=1e9))
-    assert report.n_iter == 80  # the third look of the main phase: two differences
+    assert report.n_iter == 80  # the third check of the main phase: two differences
 
 
 class Script:
-    """An objective with given losses, and a descent that notes its steps."""
+    """An objective with given losses and an optimiser that records its steps, in one."""
 
     def __init__(self, losses):
-        self.losses, self.steps, self.fresh_starts = iter(losses), [], 0
+        self.losses, self.steps, self.n_resets = iter(losses), [], 0
+
+    execution = ONE_THREAD
 
     def gradient(self, Z, exaggeration):
         return np.zeros_like(Z)
@@ -255,8 +263,8 @@ class Script:
     def step(self, Z, gradient, rate, momentum):
         self.steps.append((rate, momentum))
 
-    def forget(self):
-        self.fresh_starts += 1
+    def reset(self):
+        self.n_resets += 1
 
     def permute(self, order):
         pass
@@ -264,23 +272,23 @@ class Script:
 
 def test_steps_are_halved_and_start_anew_where_the_loss_rises():
     script = Script([3.0, 9.0, 5.0, 6.0, 4.0, 7.0])
-    _, report = _run(script, descent=script, schedule=_schedule(early=2, main=4, rate=0.4, check_every=1))
+    _, report = _run(script, optimizer=script, schedule=_schedule(early=2, main=4, rate=0.4, check_every=1))
     assert script.steps == [(0.1, 0.5), (0.1, 0.5), (0.4, 0.8), (0.4, 0.8), (0.2, 0.8), (0.2, 0.8)]
-    assert script.fresh_starts == 1 + 2  # after the early phase, and at both rises
+    assert script.n_resets == 1 + 2  # after the early phase, and at both rises
     assert report.reason == Stop.MAX_ITER.value
 
 
 @pytest.mark.parametrize("change", [-9e-4, 9e-4])
 def test_a_loss_that_hardly_changes_has_converged(change):
     script = Script([2.0, 1.0, 1.0 + change, 1.0 + 2 * change])
-    _, report = _run(script, descent=script, schedule=_schedule(early=0, main=60, tol=1e-4))
+    _, report = _run(script, optimizer=script, schedule=_schedule(early=0, main=60, tol=1e-4))
     assert report.converged
     assert report.n_iter == 40
 
 
 def test_a_loss_that_swings_past_its_last_value_has_not():
     script = Script([2.0, 1.0, 1.0, 0.9, 0.9, 0.8])
-    _, report = _run(script, descent=script, schedule=_schedule(early=0, main=60, tol=1e-4))
+    _, report = _run(script, optimizer=script, schedule=_schedule(early=0, main=60, tol=1e-4))
     assert not report.converged
 
 
@@ -288,14 +296,14 @@ def test_momentum_rises():
     script = Script([3.0] * 10)
     schedule = _schedule(early=1, main=5, rate=0.4, check_every=1, tol=0.0)
     schedule = replace(schedule, main=replace(schedule.main, rise=3))
-    _run(script, descent=script, schedule=schedule)
+    _run(script, optimizer=script, schedule=schedule)
     np.testing.assert_allclose([momentum for _, momentum in script.steps], [0.5, 0.5, 0.6, 0.7, 0.8, 0.8])
 
 
 def test_with_less_patience():
     script = Script([2.0, 1.0, 1.0])
     schedule = replace(_schedule(early=0, main=60, tol=1e-4), patience=1)
-    _, report = _run(script, descent=script, schedule=schedule)
+    _, report = _run(script, optimizer=script, schedule=schedule)
     assert report.n_iter == 30
 
 
@@ -304,51 +312,51 @@ def test_no_early_phase():
     assert report.n_iter == 30
 
 
-@pytest.mark.parametrize("kind", [DirectSum, GridSum])
+@pytest.mark.parametrize("kind", [DirectSums, GridSums])
 @pytest.mark.parametrize("rate", [1e200, 1e308])
-@pytest.mark.parametrize("make", [TotalSum, DoublyStochastic])
+@pytest.mark.parametrize("make", [TotalNormalized, DoublyStochastic])
 @pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")  # on the way there
 def test_a_rate_too_large_is_an_error_that_names_it(kind, make, rate, monkeypatch):
     monkeypatch.setitem(MOST_CELLS, 2, 100)  # for speed
-    with pytest.raises(FloatingPointError, match="learning_rate"):
+    with pytest.raises(LayoutOverflowError, match="learning_rate"):
         _run(_objective(kind, make), schedule=_schedule(rate=rate))
 
 
 def test_a_layout_of_nan_is_an_error():
     Z = _start()
     Z[3, 0] = np.nan
-    with pytest.raises(FloatingPointError, match="learning_rate"):
+    with pytest.raises(LayoutOverflowError, match="learning_rate"):
         _run(Z=Z)
 
 
 def test_adam_descends_too():
-    _, report = _run(descent=Adam((N, 2)), schedule=_schedule(early=0, main=200, rate=0.05))
+    _, report = _run(optimizer=Adam((N, 2)), schedule=_schedule(early=0, main=200, rate=0.05))
     assert report.losses[-1] < 0.8 * report.losses[0]
 
 
 def test_progress_is_shown_on_request(capfd):
-    arguments = (_objective(), _start(), Momentum((N, 2)), _schedule())
-    descend(*arguments)
+    arguments = (_objective(), _start(), Momentum((N, 2), ONE_THREAD), _schedule())
+    minimize(*arguments)
     assert capfd.readouterr() == ("", "")
-    descend(*arguments, verbose=True)
+    minimize(*arguments, verbose=True)
     assert "80/80" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_locality_is_an_order_in_which_neighbours_are_near(d, rng):
     Z = rng.uniform(size=(5000, d))
-    order = module._locality(Z)
+    order = module._locality_order(Z, ONE_THREAD)
     np.testing.assert_array_equal(np.sort(order), np.arange(5000))
     step = np.linalg.norm(np.diff(Z[order], axis=0), axis=1).mean()
     assert step < 0.35 * np.linalg.norm(np.diff(Z, axis=0), axis=1).mean()
 
 
 def test_locality_of_points_at_one_place():
-    np.testing.assert_array_equal(module._locality(np.zeros((7, 2))), np.arange(7))
+    np.testing.assert_array_equal(module._locality_order(np.zeros((7, 2)), ONE_THREAD), np.arange(7))
 
 
 def _by_hand(n_iter, rate):
-    """Adam without a safeguard, centred at every step."""
+    """Run Adam without a safeguard, centred at every step."""
     objective, optimizer, Z = _objective(), Adam((N, 2)), _start()
     losses = []
     for _ in range(n_iter):
@@ -360,16 +368,16 @@ def _by_hand(n_iter, rate):
 
 def test_a_careless_schedule_lets_the_loss_rise():
     Z, losses = _by_hand(40, 3.0)
-    assert np.max(np.diff(losses)) > 1e-3  # the case is one in which it does
+    assert np.max(np.diff(losses)) > 1e-3  # otherwise the case would test nothing
     schedule = Schedule(Phase(0, 1.0, 3.0), Phase(40, 1.0, 3.0), 1e-12, check_every=1, careful=False)
-    found, report = _run(schedule=schedule, descent=Adam((N, 2)))
+    found, report = _run(schedule=schedule, optimizer=Adam((N, 2)))
     np.testing.assert_array_equal(found, Z)
     assert report.losses == losses
 
 
 def test_a_careful_one_goes_back_from_a_rise():
     schedule = Schedule(Phase(0, 1.0, 3.0), Phase(40, 1.0, 3.0), 1e-12, check_every=1)
-    found, report = _run(schedule=schedule, descent=Adam((N, 2)))
+    found, report = _run(schedule=schedule, optimizer=Adam((N, 2)))
     assert _objective().loss(found) < _by_hand(40, 3.0)[1][-1]
     best = np.minimum.accumulate(report.losses)
     assert np.all(np.diff(report.losses)[1:][np.diff(report.losses)[:-1] > 1e-9] < 0.0)  # after a rise, lower again

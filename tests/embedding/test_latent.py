@@ -1,15 +1,19 @@
 import pytest
 
-from snekhorn.embedding.grid_potential import DEFAULT, TIGHT, GridSum
-from snekhorn.embedding.latent import DIRECT_LIMIT, Latent, choose_method, potential
-from snekhorn.embedding.normalizations import DoublyStochastic, RowSums, TotalSum
-from snekhorn.embedding.potentials import DirectSum, Kernel
+from snekhorn.embedding.charge_grid import DEFAULT, TIGHT, GridSums
+from snekhorn.embedding.charge_sums import DirectSums, Kernel
+from snekhorn.embedding.latent import DIRECT_LIMIT, Latent, choose_method, make_charge_sums
+from snekhorn.embedding.normalizations import DoublyStochastic, RowNormalized, TotalNormalized
+from snekhorn.errors import InputError
+from snekhorn.runtime.execution import Threads
 
 
-@pytest.mark.parametrize(("normalized", "kind"), [("both", DoublyStochastic), ("total", TotalSum), ("rows", RowSums)])
+@pytest.mark.parametrize(
+    ("normalized", "kind"), [("both", DoublyStochastic), ("total", TotalNormalized), ("rows", RowNormalized)]
+)
 @pytest.mark.parametrize("self_loops", [True, False])
 def test_normalisation_of_a_method(normalized, kind, self_loops):
-    sums = DirectSum(Kernel.STUDENT)
+    sums = DirectSums(Kernel.STUDENT, Threads())
     latent = Latent(Kernel.STUDENT, normalized)
     found = latent.normalization(sums, self_loops=self_loops)
     assert type(found) is kind
@@ -26,7 +30,7 @@ def test_auto_takes_the_grid_for_many_points(d):
 
 def test_there_is_no_grid_in_three_dimensions():
     assert choose_method("auto", 10**6, 3) == "exact"
-    with pytest.raises(ValueError, match=r"method='fft'.*got 3; use 'exact' or 'auto'"):
+    with pytest.raises(InputError, match=r"method='fft'.*got 3; use 'exact' or 'auto'"):
         choose_method("fft", 10, 3)
 
 
@@ -36,8 +40,10 @@ def test_a_method_asked_for_is_taken(method):
 
 
 def test_sums_of_a_method():
-    assert potential("exact", Kernel.GAUSSIAN, 3) == DirectSum(Kernel.GAUSSIAN, 3)
-    for accuracy in (DEFAULT, TIGHT):
-        grid = potential("fft", Kernel.GAUSSIAN, 3, accuracy)
-        assert isinstance(grid, GridSum)
-        assert (grid.kernel, grid.n_threads, grid.accuracy) == (Kernel.GAUSSIAN, 3, accuracy)
+    execution = Threads(3)
+    direct = make_charge_sums("exact", Kernel.GAUSSIAN, execution)
+    assert direct == direct.refined() == DirectSums(Kernel.GAUSSIAN, execution)
+    grid = make_charge_sums("fft", Kernel.GAUSSIAN, execution)
+    for sums, accuracy in ((grid, DEFAULT), (grid.refined(), TIGHT)):
+        assert isinstance(sums, GridSums)
+        assert (sums.kernel, sums.execution, sums.accuracy) == (Kernel.GAUSSIAN, execution, accuracy)

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from snekhorn.embedding.grid_potential import GridSum
-from snekhorn.embedding.normalizations import DoublyStochastic, RowSums, TotalSum
+from snekhorn.embedding.charge_grid import GridSums
+from snekhorn.embedding.charge_sums import DirectSums, Kernel
+from snekhorn.embedding.normalizations import DoublyStochastic, RowNormalized, TotalNormalized
 from snekhorn.embedding.objective import Objective
-from snekhorn.embedding.potentials import DirectSum, Kernel
 
-from .layouts_and_sums import blobs, doubly_stochastic_matrix, fitted, latent_cost, plain_latent
+from .layouts_and_sums import ONE_THREAD, blobs, doubly_stochastic_matrix, fitted, latent_cost, plain_latent
 
 N = 40
 
@@ -20,8 +20,8 @@ def Z(rng):
 
 
 def _gap(normalization, Z):
-    """Worst distance of a row sum of Q from 1, by the formula."""
-    f = normalization.f
+    """Return the largest distance of a row sum of Q from 1, by the formula."""
+    f = normalization.potential
     Q = np.exp(f[:, None] + f - latent_cost(normalization.sums.kernel, Z))
     if not normalization.self_loops:
         np.fill_diagonal(Q, 0.0)
@@ -33,11 +33,11 @@ def _gap(normalization, Z):
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_balance_makes_q_doubly_stochastic(kernel, self_loops, d, rng):
     Z = rng.normal(size=(N, d))
-    normalization = DoublyStochastic(DirectSum(kernel), self_loops=self_loops)
+    normalization = DoublyStochastic(DirectSums(kernel, ONE_THREAD), self_loops=self_loops)
     gap = normalization.balance(Z, 1e-13, 200)
     assert gap <= 1e-13
     assert _gap(normalization, Z) < 1e-12
-    Q = np.exp(normalization.f[:, None] + normalization.f - latent_cost(kernel, Z))
+    Q = np.exp(normalization.potential[:, None] + normalization.potential - latent_cost(kernel, Z))
     off_diagonal = ~np.eye(N, dtype=bool) | self_loops
     want = plain_latent(kernel, "both", Z, self_loops)
     np.testing.assert_allclose(Q[off_diagonal], want[off_diagonal], rtol=1e-9)
@@ -47,7 +47,7 @@ def test_balance_makes_q_doubly_stochastic(kernel, self_loops, d, rng):
 @with_and_without_loops
 def test_balance_returns_the_gap_that_it_leaves(kernel, self_loops, Z):
     for steps in (0, 1, 5):
-        normalization = DoublyStochastic(DirectSum(kernel), self_loops=self_loops)
+        normalization = DoublyStochastic(DirectSums(kernel, ONE_THREAD), self_loops=self_loops)
         gap = normalization.balance(Z, 0.0, steps)
         assert gap == pytest.approx(_gap(normalization, Z), rel=1e-9)
 
@@ -55,7 +55,7 @@ def test_balance_returns_the_gap_that_it_leaves(kernel, self_loops, Z):
 @both_kernels
 def test_a_sinkhorn_step_halves_the_gap(kernel, Z):
     """The error of f along an eigenvector of Q shrinks by (1 - eigenvalue) / 2: a half where Q does not reach."""
-    normalization = DoublyStochastic(DirectSum(kernel))
+    normalization = DoublyStochastic(DirectSums(kernel, ONE_THREAD))
     gaps = [normalization.balance(Z, 0.0, 1) for _ in range(30)]
     rates = np.array(gaps[1:]) / np.array(gaps[:-1])
     assert (rates <= 0.51).all()
@@ -66,8 +66,8 @@ def test_a_sinkhorn_step_halves_the_gap(kernel, Z):
 @with_and_without_loops
 def test_the_joint_objective_falls_by_every_sinkhorn_step(kernel, self_loops, Z):
     P = doubly_stochastic_matrix(N)
-    normalization = DoublyStochastic(DirectSum(kernel), self_loops=self_loops)
-    objective = Objective(P, kernel, normalization, dtype=np.float64)
+    normalization = DoublyStochastic(DirectSums(kernel, ONE_THREAD), self_loops=self_loops)
+    objective = Objective(P, normalization, dtype=np.float64)
     normalization.charges = np.exp(np.random.default_rng(3).normal(size=N) - 1.0)
     losses = []
     for _ in range(25):
@@ -78,13 +78,13 @@ def test_the_joint_objective_falls_by_every_sinkhorn_step(kernel, self_loops, Z)
 
 
 def test_the_joint_objective_is_convex_in_f(Z, rng):
-    normalization = DoublyStochastic(DirectSum(Kernel.STUDENT))
-    rows = np.ones(N)
+    normalization = DoublyStochastic(DirectSums(Kernel.STUDENT, ONE_THREAD))
+    row_sums = np.ones(N)
     f, g = rng.normal(size=(2, N))
 
     def value(f):
         normalization.charges = np.exp(f)
-        return normalization.value(Z, rows)
+        return normalization.value(Z, row_sums)
 
     for share in (0.2, 0.5, 0.9):
         assert value(share * f + (1 - share) * g) < share * value(f) + (1 - share) * value(g)
@@ -92,7 +92,7 @@ def test_the_joint_objective_is_convex_in_f(Z, rng):
 
 @both_kernels
 def test_without_loops_a_gradient_balances_first(kernel, Z):
-    one, other = (DoublyStochastic(DirectSum(kernel), self_loops=False) for _ in range(2))
+    one, other = (DoublyStochastic(DirectSums(kernel, ONE_THREAD), self_loops=False) for _ in range(2))
     one.charges = other.charges = np.full(N, 20.0)
     found = one.repulsion(Z, np.ones(N))
     assert other.balance(Z, 0.1, 12) <= 0.1
@@ -101,7 +101,7 @@ def test_without_loops_a_gradient_balances_first(kernel, Z):
 
 @both_kernels
 def test_a_gradient_makes_one_sinkhorn_step(kernel, Z, rng):
-    one, other = (DoublyStochastic(DirectSum(kernel)) for _ in range(2))
+    one, other = (DoublyStochastic(DirectSums(kernel, ONE_THREAD)) for _ in range(2))
     one.charges = other.charges = np.exp(rng.normal(size=N))
     one.repulsion(Z, np.ones(N))
     other.balance(Z, 0.0, 1)
@@ -109,51 +109,53 @@ def test_a_gradient_makes_one_sinkhorn_step(kernel, Z, rng):
 
 
 def test_points_at_one_place_are_balanced_from_the_start():
-    normalization = DoublyStochastic(DirectSum(Kernel.STUDENT))
+    normalization = DoublyStochastic(DirectSums(Kernel.STUDENT, ONE_THREAD))
     assert normalization.balance(np.zeros((N, 2)), 1e-13, 0) < 1e-13
 
 
 @with_and_without_loops
 def test_permute_takes_f_along(self_loops, Z, rng):
-    normalization = DoublyStochastic(DirectSum(Kernel.STUDENT), self_loops=self_loops)
+    normalization = DoublyStochastic(DirectSums(Kernel.STUDENT, ONE_THREAD), self_loops=self_loops)
     normalization.permute(np.arange(N))  # nothing to permute yet
     normalization.balance(Z, 1e-10, 200)
     order = rng.permutation(N)
-    f = normalization.f
+    f = normalization.potential
     normalization.permute(order)
-    np.testing.assert_array_equal(normalization.f, f[order])
+    np.testing.assert_array_equal(normalization.potential, f[order])
     assert normalization.balance(Z[order], 1.0, 0) < 1e-9
 
 
-@pytest.mark.parametrize("kind", [GridSum, DirectSum])
+@pytest.mark.parametrize("kind", [GridSums, DirectSums])
 @pytest.mark.parametrize("distance", [7.0, 14.0, 26.0])
 @pytest.mark.parametrize(
     "make",
-    [RowSums, TotalSum, DoublyStochastic, lambda sums: DoublyStochastic(sums, self_loops=False)],
+    [RowNormalized, TotalNormalized, DoublyStochastic, lambda sums: DoublyStochastic(sums, self_loops=False)],
     ids=["rows", "total", "both", "both, no loops"],
 )
 def test_a_point_that_the_others_hardly_reach_does_no_harm(kind, distance, make):
     """The Gaussian kernel vanishes in rounding beyond a distance of six."""
     Z = np.concatenate([fitted(blobs(200, 2), 4.0), [[distance, 1.0]]])
-    normalization = make(kind(Kernel.GAUSSIAN))
-    rows = np.ones(len(Z))
+    normalization = make(kind(Kernel.GAUSSIAN, ONE_THREAD))
+    row_sums = np.ones(len(Z))
     for _ in range(40):
-        push = normalization.repulsion(Z, rows)
+        push = normalization.repulsion(Z, row_sums)
         assert np.isfinite(push).all()
         assert np.abs(push).max() < 8.0 * (distance + 4.0)  # of a distance, as all Gaussian forces
-    assert np.isfinite(normalization.value(Z, rows))
+    assert np.isfinite(normalization.value(Z, row_sums))
 
 
-@pytest.mark.parametrize("make", [RowSums, lambda sums: DoublyStochastic(sums, self_loops=False)], ids=["rows", "both"])
+@pytest.mark.parametrize(
+    "make", [RowNormalized, lambda sums: DoublyStochastic(sums, self_loops=False)], ids=["rows", "both"]
+)
 def test_a_point_that_the_others_hardly_reach_is_pushed_as_the_formula_says(make):
     """Only its neighbours' direction remains, with weights that sum to 1, twice for the doubly stochastic Q."""
     Z = np.concatenate([np.zeros((30, 2)), [[0.5, 0.0]], [[14.0, 0.0]]])
-    normalization = make(DirectSum(Kernel.GAUSSIAN))
+    normalization = make(DirectSums(Kernel.GAUSSIAN, ONE_THREAD))
     for _ in range(300):
         push = normalization.repulsion(Z, np.ones(len(Z)))
     near = Z[:-1, 0]
     weights = np.exp(14.0**2 - (14.0 - near) ** 2)
-    if make is RowSums:
+    if make is RowNormalized:
         assert push[-1, 0] == pytest.approx(-2.0 * weights @ (14.0 - near) / weights.sum(), rel=1e-9)
     else:
         assert push[-1, 0] == pytest.approx(-4.0 * 13.5, rel=0.05)

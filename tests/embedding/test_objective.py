@@ -1,21 +1,24 @@
-"""Loss and gradient of every method, against the dense formulas and differences."""
+"""Loss and gradient of every method, against dense formulas and finite differences."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from snekhorn.embedding.grid_potential import GridSum
+from snekhorn.embedding.charge_grid import GridSums
+from snekhorn.embedding.charge_sums import DirectSums, Kernel
 from snekhorn.embedding.latent import Latent
 from snekhorn.embedding.normalizations import DoublyStochastic
-from snekhorn.embedding.objective import Objective
-from snekhorn.embedding.potentials import DirectSum, Kernel
-from snekhorn.runtime.execution import MIN_WORK_FOR_THREADS
+from snekhorn.embedding.objective import Objective, make_objective
+from snekhorn.errors import LayoutOverflowError
+from snekhorn.runtime.execution import MIN_WORK_FOR_THREADS, Threads
 
 from .layouts_and_sums import (
+    ONE_THREAD,
     blobs,
     doubly_stochastic_matrix,
     error,
     fitted,
+    latent_cost,
     plain_divergence,
     plain_latent,
     row_stochastic_matrix,
@@ -43,12 +46,12 @@ def _affinity(latent, n=N):
     return row_stochastic_matrix(n) if latent.normalized == "rows" else doubly_stochastic_matrix(n)
 
 
-def _objective(method, P, sums=None, dtype=np.float64, n_threads=1):
+def _objective(method, P, sums=None, dtype=np.float64, execution=ONE_THREAD):
     latent, self_loops = method
-    sums = sums or DirectSum(latent.kernel, n_threads)
+    sums = sums or DirectSums(latent.kernel, execution)
     normalization = latent.normalization(sums, self_loops=self_loops)
     symmetric = latent.normalized != "rows"
-    return Objective(P, latent.kernel, normalization, dtype=dtype, n_threads=n_threads, symmetric=symmetric)
+    return Objective(P, normalization, dtype=dtype, symmetric=symmetric)
 
 
 def _balanced_loss(objective, Z):
@@ -206,7 +209,7 @@ def test_on_the_grid_in_float32_all_is_the_same_to_its_accuracy(method, span):
     n = 600
     Z = fitted(blobs(n, 2), span)
     P = _affinity(latent, n)
-    exact, fast = _objective(method, P), _objective(method, P, GridSum(latent.kernel), np.float32)
+    exact, fast = _objective(method, P), _objective(method, P, GridSums(latent.kernel, ONE_THREAD), np.float32)
     losses = []
     for objective in (exact, fast):
         if isinstance(objective.normalization, DoublyStochastic):
@@ -223,6 +226,97 @@ def test_threads_leave_no_trace(method):
     one = _objective(method, P)
     want = one.gradient(Z), one.loss(Z)
     for n_threads in (2, 4):
-        many = _objective(method, P, n_threads=n_threads)
+        many = _objective(method, P, execution=Threads(n_threads))
         np.testing.assert_array_equal(many.gradient(Z), want[0])
         assert many.loss(Z) == want[1]
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("normalized", ["total", "rows", "both"])
+def test_p_gets_the_form_of_q(normalized, form, rng):
+    """Without diagonal if Q has none, with rows that sum to 1 if those of Q do."""
+    Z, P = rng.normal(size=(N, 2)), rng.uniform(0.1, 1.0, size=(N, N))
+    P = P + P.T
+    want = P.copy()
+    if normalized != "both":
+        np.fill_diagonal(want, 0.0)
+    if normalized == "rows":
+        want /= want.sum(axis=1, keepdims=True)
+    latent, stored = Latent(Kernel.STUDENT, normalized), form(P)
+    found = make_objective(stored, latent, method="exact", self_loops=True, symmetric=False, execution=ONE_THREAD)
+    plain = Objective(want, found.normalization, dtype=np.float64, symmetric=False)
+    np.testing.assert_allclose(found.row_sums, plain.row_sums, rtol=1e-13)
+    np.testing.assert_allclose(found.mass, plain.mass, rtol=1e-13)
+    assert found.loss(Z) == pytest.approx(plain.loss(Z), rel=1e-12)
+    np.testing.assert_array_equal(stored.toarray() if sparse.issparse(stored) else stored, P)
+
+
+@pytest.mark.parametrize(("method", "dtype"), [("exact", np.float64), ("fft", np.float32)])
+def test_precision_follows_the_method(method, dtype, rng):
+    latent, Z = Latent(Kernel.STUDENT, "both"), rng.normal(size=(N, 2))
+    P = _affinity(latent)
+    found = make_objective(P, latent, method=method, self_loops=False, symmetric=True, execution=ONE_THREAD)
+    kind = {"exact": DirectSums, "fft": GridSums}[method]
+    assert isinstance(found.normalization.sums, kind)
+    want = _objective((latent, False), P, kind(latent.kernel, ONE_THREAD), dtype)
+    np.testing.assert_array_equal(found.gradient(Z), want.gradient(Z))
+
+
+@pytest.mark.parametrize("normalized", ["total", "rows", "both"])
+def test_a_point_without_neighbours_is_refused(normalized):
+    P = doubly_stochastic_matrix(N)
+    P[3] = P[:, 3] = 0.0
+    with pytest.raises(ValueError, match=r"row 3 of the affinity is zero"):
+        make_objective(
+            P,
+            Latent(Kernel.STUDENT, normalized),
+            method="exact",
+            self_loops=True,
+            symmetric=True,
+            execution=ONE_THREAD,
+        )
+
+
+@pytest.mark.parametrize(("tol", "grid_error"), [(1e-2, 1e-3), (1e-7, 5e-6)], ids=["default grid", "tight grid"])
+@pytest.mark.parametrize("kind", [DirectSums, GridSums])
+def test_balance_reaches_the_tolerance(kind, tol, grid_error):
+    n = 300
+    Z, latent = fitted(blobs(n, 2), 10.0), Latent(Kernel.STUDENT, "both")
+    objective = _objective((latent, True), doubly_stochastic_matrix(n), kind(latent.kernel, ONE_THREAD))
+    assert objective.potential is None
+    assert objective.balance(Z, tol) <= tol
+    f = objective.potential
+    K = np.exp(-latent_cost(latent.kernel, Z))
+    gap = np.abs((np.exp(f[:, None] + f) * K).sum(axis=1) - 1.0).max()
+    assert gap <= tol + (1e-12 if kind is DirectSums else grid_error)
+
+
+@pytest.mark.parametrize("normalized", ["total", "rows"])
+def test_other_normalisations_need_no_balancing(normalized, rng):
+    latent = Latent(Kernel.STUDENT, normalized)
+    objective = _objective((latent, True), _affinity(latent))
+    assert objective.balance(rng.normal(size=(N, 2)), 1e-2) is None
+    assert objective.potential is None
+
+
+def test_divergence_of_a_p_with_other_row_sums(rng):
+    """The joint objective differs from the divergence then; `divergence` corrects for it."""
+    Z, latent = rng.normal(size=(N, 2)), Latent(Kernel.STUDENT, "both")
+    P = rng.exponential(size=(N, N)) + 0.1
+    P = (P + P.T) * (N / (P + P.T).sum())
+    objective = _objective((latent, True), P)
+    objective.balance(Z, 1e-13)
+    want = plain_divergence(P, plain_latent(latent.kernel, "both", Z, self_loops=True))
+    assert objective.divergence(Z) == pytest.approx(want, rel=1e-9)
+    assert objective.loss(Z) != pytest.approx(want, rel=1e-3)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_loss_that_is_not_finite_is_an_error(method, value, rng):
+    objective = _objective(method, _affinity(method[0]))
+    Z = rng.normal(size=(N, 2))
+    objective.loss(Z)
+    Z[2, 1] = value
+    for function in (objective.loss, objective.divergence, objective.gradient):
+        with pytest.raises(LayoutOverflowError, match="lower learning_rate"):
+            function(Z)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from snekhorn import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn
+from snekhorn import SNE, TSNE, SNEkhorn, TSNEkhorn, registry
 
 from ..helpers import dense, squared_distances
 
-ESTIMATORS = (TSNEkhorn, SNEkhorn, TSNE, SymmetricSNE, SNE)
+ESTIMATORS = tuple(entry.load() for entry in registry.METHODS.values())
 DOUBLY_STOCHASTIC = (TSNEkhorn, SNEkhorn)
 STUDENT = (TSNEkhorn, TSNE)
 

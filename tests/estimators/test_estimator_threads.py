@@ -60,7 +60,12 @@ def test_any_number_of_threads_after_reordering(many, kind, method, monkeypatch)
 def test_reordering_changes_nothing_but_rounding(many, kind, monkeypatch):
     seen = []
     estimator = quick(
-        kind, method="exact", n_neighbors=40, max_iter=60, callbacks=lambda i, loss, Z: seen.append(Z.copy())
+        kind,
+        method="exact",
+        n_neighbors=40,
+        max_iter=60,
+        learning_rate=0.1,
+        callbacks=lambda i, loss, Z: seen.append(Z.copy()),
     )
     want = estimator.fit_transform(many)
     monkeypatch.setattr("snekhorn.embedding.descent.REORDER_FROM", 100)

@@ -13,7 +13,6 @@ from sklearn.metrics import silhouette_score
 from snekhorn import TSNE, SNEkhorn, TSNEkhorn
 from snekhorn.affinities import EntropicAffinity
 from snekhorn.embedding.normalizations import DoublyStochastic
-from snekhorn.estimators.parts import make_schedule
 
 from ..helpers import clusters, squared_distances
 from .cases import DOUBLY_STOCHASTIC, divergence, each_estimator, each_method, latent_affinity, quick, stops_early
@@ -196,17 +195,17 @@ def test_an_interrupt_keeps_the_layout(X, kind, method, reorder_from, monkeypatc
 @each_method
 @pytest.mark.parametrize("marginal_tol", [1e-2, 1e-6])
 def test_an_interrupt_while_q_is_balanced_keeps_the_layout(X, kind, method, marginal_tol, monkeypatch):
-    potential = DoublyStochastic._potential
+    field = DoublyStochastic._field
     calls = []
 
     def interrupt(self, *args):
         calls.append(args)
         if len(calls) == 2:  # the second of the steps
             raise KeyboardInterrupt
-        return potential(self, *args)
+        return field(self, *args)
 
     def balance(self, Z, tol, max_steps):
-        monkeypatch.setattr(DoublyStochastic, "_potential", interrupt)
+        monkeypatch.setattr(DoublyStochastic, "_field", interrupt)
         return original(self, Z, 1e-12, max_steps)
 
     def finish(self, *args):
@@ -253,23 +252,10 @@ def test_a_start_so_wide_that_points_do_not_find_each_other_is_told(scale, lost)
     assert any("worse than all points in one place" in str(warning.message) for warning in said) == lost
 
 
-def test_momentum_of_the_student_kernel_rises():
-    schedule = make_schedule(TSNEkhorn())
-    assert (schedule.early.momentum, schedule.main.momentum, schedule.main.rise) == (0.8, 0.95, 200)
-    assert schedule.patience == 2
-    assert make_schedule(SNEkhorn()).main.momentum == schedule.early.momentum
-
-
-def test_adam_stops_as_in_the_paper():
-    schedule = make_schedule(TSNEkhorn(optimizer="adam", max_iter=70))
-    assert (schedule.early.n_iter, schedule.main.n_iter) == (0, 70)
-    assert (schedule.check_every, schedule.patience, schedule.careful) == (1, 1, False)
-
-
 @pytest.mark.parametrize("kind", [TSNEkhorn, SNEkhorn])
 def test_says_where_a_layout_has_no_extent(kind):
     with (
-        pytest.warns(UserWarning, match="perplexity=30 is too much"),
+        pytest.warns(UserWarning, match="perplexity=30 exceeds"),
         pytest.warns(UserWarning, match="shrunk to one place"),
     ):
         estimator = kind().fit(np.eye(3))

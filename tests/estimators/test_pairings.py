@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from snekhorn import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn
 from snekhorn.affinities import DoublyStochasticAffinity, EntropicAffinity, SymmetricEntropicAffinity
-from snekhorn.estimators.parts import make_objective
+from snekhorn.embedding.objective import make_objective
+from snekhorn.runtime.execution import Threads
 
 ESTIMATORS = (TSNEkhorn, SNEkhorn, TSNE, SymmetricSNE, SNE)
 FLOWERS = np.unique(load_iris().data, axis=0)
@@ -56,7 +57,7 @@ def test_no_self_loops_anywhere_with_the_gaussian_kernel(method, perplexity):
 def test_rows_of_q_that_miss_the_tolerance_are_said():
     with pytest.warns(ConvergenceWarning) as said:
         TSNEkhorn(max_iter=30, marginal_tol=1e-17).fit(FLOWERS)
-    assert any("sums to 1 only within" in str(warning.message) for warning in said)
+    assert any("row sums of Q reach 1 only within" in str(warning.message) for warning in said)
 
 
 def test_exaggeration_is_part_of_what_the_descent_watches():
@@ -67,7 +68,9 @@ def test_exaggeration_is_part_of_what_the_descent_watches():
 
 
 def _exaggerated(model):
-    objective = make_objective(model, model.affinity_, "exact")
+    objective = make_objective(
+        model.affinity_, model.latent, method="exact", self_loops=True, symmetric=True, execution=Threads()
+    )
     objective.normalization.charges = np.exp(model.potential_)
     return objective.loss(model.embedding_, 4.0)
 

@@ -59,7 +59,7 @@ def test_precomputed_affinity(X, kind, n_neighbors, tmp_path):
     estimator = quick(kind, affinity="precomputed").fit(P)
     again = _again(estimator, tmp_path)
     _same(again, estimator)
-    with pytest.raises(ValueError, match="tells nothing of new points"):
+    with pytest.raises(ValueError, match="says nothing about new points"):
         again.transform(P)
 
 

@@ -32,7 +32,7 @@ def test_perplexities_rise_and_layouts_are_those_of_single_fits():
 @pytest.fixture
 def neighbours_only(monkeypatch):
     """Few points are treated as many."""
-    monkeypatch.setattr("snekhorn.estimators.parts.DENSE_LIMIT", 100)
+    monkeypatch.setattr("snekhorn.estimators.neighbor_embedding.DENSE_LIMIT", 100)
 
 
 def _has_the_affinity_of_a_single_fit(fitted, model, points):
@@ -62,7 +62,7 @@ def test_points_that_starve_among_hubs_are_fed(neighbours_only):
 def test_neighbours_are_searched_once(neighbours_only, monkeypatch):
     searched = []
     monkeypatch.setattr(
-        "snekhorn.geometry.building.find_neighbors", lambda *args: (searched.append(args), find_neighbors(*args))[1]
+        "snekhorn.geometry.costs.find_neighbors", lambda *args: (searched.append(args), find_neighbors(*args))[1]
     )
     points = np.random.default_rng(0).normal(size=(300, 4))
     assert len(list(sweep(TSNE(max_iter=3, tol=1.0), points, (5, 10)))) == 2
@@ -75,7 +75,7 @@ def test_recall_of_a_given_number_of_neighbours_is_reported():
 
 
 def test_a_start_that_does_not_fit_is_an_error_before_any_work(monkeypatch):
-    monkeypatch.setattr(SymmetricEntropicAffinity, "_compute", lambda *args: pytest.fail("an affinity was computed"))
+    monkeypatch.setattr(SymmetricEntropicAffinity, "compute", lambda *args: pytest.fail("an affinity was computed"))
     with pytest.raises(ValueError, match=r"init has shape \(3, 3\)"):
         next(sweep(TSNEkhorn(init=np.ones((3, 3))), X, (5, 10)))
 

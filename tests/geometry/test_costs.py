@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from snekhorn.geometry.costs import DenseCost, GraphCost
+from snekhorn.affinities.entropic import KernelRows
+from snekhorn.geometry.costs import DenseCost, NeighborGraph
 
 from ..helpers import cost_and_mask, dense, graph_cost
 
@@ -22,7 +23,7 @@ def _matrix(cost):
         return cost.matrix
     out = np.full((cost.n_points, cost.n_points), np.inf)
     row = np.repeat(np.arange(cost.n_points), cost.degrees)
-    out[row, cost.indices] = cost.values
+    out[row, cost.indices] = cost.costs
     return out
 
 
@@ -42,22 +43,24 @@ def test_sizes(form):
 
 
 @pytest.mark.parametrize("self_loops", [True, False])
-def test_kernel_affinity_is_the_formula(form, self_loops, rng):
+def test_kernel_rows_are_the_formula(form, self_loops, rng):
     cost, C, mask = cost_and_mask(form)
     inverse, nearest, log_normalizer = rng.uniform(0.1, 1.0, size=(3, len(C)))
     mask = mask | (np.eye(len(C), dtype=bool) & self_loops)
     want = np.where(mask, np.exp((nearest - C.T) * inverse - log_normalizer).T, 0.0)
-    found = cost.kernel_affinity(inverse, nearest, log_normalizer, self_loops=self_loops)
-    np.testing.assert_allclose(dense(found), want, rtol=1e-14)
+    rows = KernelRows(1.0 / inverse, nearest, log_normalizer, entropy=None)
+    found = rows.affinity(cost, self_loops=self_loops)
+    np.testing.assert_allclose(dense(found), want, rtol=1e-12)
 
 
 @pytest.mark.parametrize("self_loops", [True, False])
-def test_scaled_affinity_is_the_formula(form, self_loops, rng):
+def test_pairs_are_mapped_by_the_formula(form, self_loops, rng):
     cost, C, mask = cost_and_mask(form)
     scale = rng.uniform(0.5, 2.0, size=len(C))
     mask = mask | (np.eye(len(C), dtype=bool) & self_loops)
     want = np.where(mask, np.exp(-C / np.outer(scale, scale)), 0.0)
-    np.testing.assert_allclose(dense(cost.scaled_affinity(scale, self_loops=self_loops)), want, rtol=1e-14)
+    found = cost.map_pairs(lambda C, i, j: np.exp(-C / (scale[i] * scale[j])), self_loops=self_loops)
+    np.testing.assert_allclose(dense(found), want, rtol=1e-14)
 
 
 @pytest.mark.parametrize("k", [1, 3])
@@ -74,23 +77,23 @@ def test_symmetrized_has_an_edge_wherever_one_direction_has():
 
 
 def test_symmetrized_keeps_edges_of_cost_zero():
-    graph = GraphCost(np.array([0, 1, 1, 1]), np.array([2]), np.array([0.0]))
+    graph = NeighborGraph(np.array([0, 1, 1, 1]), np.array([2]), np.array([0.0]))
     found = graph.symmetrized()
     assert found.n_pairs == 2
-    np.testing.assert_array_equal(found.values, 0.0)
+    np.testing.assert_array_equal(found.costs, 0.0)
 
 
 def test_symmetrizing_leaves_the_graph_as_it_was():
-    graph = GraphCost(np.array([0, 2, 2, 2]), np.array([2, 1]), np.array([1.0, 3.0]))  # nearest first
+    graph = NeighborGraph(np.array([0, 2, 2, 2]), np.array([2, 1]), np.array([1.0, 3.0]))  # nearest first
     graph.symmetrized()
     np.testing.assert_array_equal(graph.indices, [2, 1])
-    np.testing.assert_array_equal(graph.values, [1.0, 3.0])
+    np.testing.assert_array_equal(graph.costs, [1.0, 3.0])
 
 
 def test_a_symmetric_graph_is_its_own_symmetrisation():
     cost, _, _ = cost_and_mask("graph")
     found = cost.symmetrized()
-    for name in ("indptr", "indices", "values"):
+    for name in ("indptr", "indices", "costs"):
         np.testing.assert_array_equal(getattr(found, name), getattr(cost, name))
 
 
@@ -111,13 +114,15 @@ def _two_costs(factor, dtype=float, recall=None):
 @pytest.mark.parametrize("factor", [100.0, 0.0, 1.001])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_two_costs_of_a_pair_are_refused(factor, dtype):
-    with pytest.raises(ValueError, match=r"not symmetric: between points \d+ and \d+ .* X\.maximum\(X\.T\)"):
+    with pytest.raises(
+        ValueError, match=r"not symmetric: its two costs between points \d+ and \d+ .* X\.maximum\(X\.T\)"
+    ):
         _two_costs(factor, dtype).symmetrized()
 
 
 def test_the_points_with_two_costs_are_named():
-    graph = GraphCost(np.array([0, 2, 3, 4]), np.array([1, 2, 0, 1]), np.array([1.0, 5.0, 3.0, 2.0]))
-    with pytest.raises(ValueError, match="between points 0 and 1 it has costs of 1 and 3,"):
+    graph = NeighborGraph(np.array([0, 2, 3, 4]), np.array([1, 2, 0, 1]), np.array([1.0, 5.0, 3.0, 2.0]))
+    with pytest.raises(ValueError, match="between points 0 and 1 are 1 and 3;"):
         graph.symmetrized()
 
 
@@ -140,9 +145,9 @@ def test_the_full_matrix_needs_no_symmetrising():
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint64])
 def test_a_graph_is_compiled_for_once_whatever_its_indices(dtype):
     indices = np.array([1, 0], dtype=dtype)[::-1][::-1]
-    graph = GraphCost(np.arange(3, dtype=dtype), indices, np.ones(4)[::2])
+    graph = NeighborGraph(np.arange(3, dtype=dtype), indices, np.ones(4)[::2])
     assert graph.indptr.dtype == graph.indices.dtype == np.int32
-    assert all(array.flags.c_contiguous for array in (graph.indptr, graph.indices, graph.values))
+    assert all(array.flags.c_contiguous for array in (graph.indptr, graph.indices, graph.costs))
 
 
 def test_joined_has_the_edges_of_both():
@@ -175,13 +180,13 @@ def test_around_has_the_edges_of_some_points_and_no_others(rng):
 def test_only_many_points_are_worth_an_order_of_their_own(monkeypatch):
     graph = _directed()[0].symmetrized()
     assert graph.local_order() is None
-    monkeypatch.setattr("snekhorn.geometry.costs.MANY_POINTS", graph.n_points)
+    monkeypatch.setattr("snekhorn.geometry.neighbor_graph.MANY_POINTS", graph.n_points)
     np.testing.assert_array_equal(np.sort(graph.local_order()), np.arange(graph.n_points))
 
 
 def test_sparse_affinities_are_canonical_csr(rng):
-    cost, C, _ = cost_and_mask("graph")
-    P = cost.kernel_affinity(*np.ones((3, len(C))), self_loops=True)
+    cost, _, _ = cost_and_mask("graph")
+    P = cost.map_pairs(lambda C, i, j: np.exp(-C), self_loops=True)
     assert sparse.issparse(P)
     assert P.format == "csr"
     assert P.has_sorted_indices

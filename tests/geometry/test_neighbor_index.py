@@ -8,8 +8,9 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import VALID_METRICS
 
-from snekhorn.geometry.neighbor_index import Reference
-from snekhorn.geometry.neighbor_search import LEAST_RECALL, Index
+from snekhorn.geometry.neighbor_index import NeighborIndex, _CandidateIndex
+from snekhorn.geometry.neighbor_search import LEAST_RECALL
+from snekhorn.runtime.execution import Threads
 
 from ..helpers import clusters, without_some_entries
 
@@ -24,9 +25,9 @@ def _scales(X, metric):
 
 def _assert_each_alone(own, new, k, n_threads):
     """A question asked with others has the answer it has by itself."""
-    indices, costs = own.query(new, k, n_threads)
+    indices, costs = own.query(new, k, Threads(n_threads))
     for i in range(0, len(new), 7):
-        alone = own.query(new[i : i + 1], k, 1)
+        alone = own.query(new[i : i + 1], k, Threads(1))
         np.testing.assert_array_equal(alone[0][0], indices[i])
         np.testing.assert_array_equal(alone[1][0], costs[i])
 
@@ -35,7 +36,7 @@ def _assert_each_alone(own, new, k, n_threads):
 @pytest.mark.parametrize("k", [1, 7, 200])
 def test_finds_the_nearest(metric, k):
     X, new = clusters(200, p=4), clusters(30, p=4, seed=1)
-    indices, costs = Reference(X, metric).query(new, k, 1)
+    indices, costs = NeighborIndex(X, metric).query(new, k, Threads(1))
     want = np.sort(cdist(new, X, metric=metric, **_scales(X, metric)), axis=1)[:, :k]
     assert indices.shape == costs.shape == (30, k)
     np.testing.assert_allclose(costs, want, rtol=1e-6, atol=1e-9)
@@ -45,21 +46,21 @@ def test_finds_the_nearest(metric, k):
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_training_point_is_at_cost_zero(metric):
     X = 1e3 + clusters(200, p=4)
-    indices, costs = Reference(X, metric).query(X, 5, 1)
+    indices, costs = NeighborIndex(X, metric).query(X, 5, Threads(1))
     np.testing.assert_array_equal(indices[:, 0], np.arange(200))
     np.testing.assert_array_equal(costs[:, 0], 0.0)
 
 
 def test_a_sparse_training_point_is_at_cost_zero():
     X = sparse.csr_matrix(1e3 * without_some_entries(clusters(200, p=4)))
-    indices, costs = Reference(X, "sqeuclidean").query(X, 5, 1)
+    indices, costs = NeighborIndex(X, "sqeuclidean").query(X, 5, Threads(1))
     np.testing.assert_array_equal(indices[:, 0], np.arange(200))
     np.testing.assert_array_equal(costs[:, 0], 0.0)
 
 
 def test_of_equal_points_the_first_comes_first():
     X = np.repeat(clusters(40), 5, axis=0)
-    indices, costs = Reference(X, "sqeuclidean").query(X, 5, 1)
+    indices, costs = NeighborIndex(X, "sqeuclidean").query(X, 5, Threads(1))
     np.testing.assert_array_equal(indices, np.arange(5) + 5 * (np.arange(200) // 5)[:, None])
     np.testing.assert_array_equal(costs, 0.0)
 
@@ -67,8 +68,8 @@ def test_of_equal_points_the_first_comes_first():
 @pytest.mark.parametrize("limit", [100_000, 100])
 @pytest.mark.parametrize("n_threads", [1, 4])
 def test_every_question_by_itself(limit, n_threads, monkeypatch):
-    monkeypatch.setattr("snekhorn.geometry.neighbor_search.QUERY_EXACT_LIMIT", limit)  # below, an inverted file
-    own = Reference(clusters(3000, p=4), "sqeuclidean")
+    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_LIMIT", limit)  # below, an inverted file
+    own = NeighborIndex(clusters(3000, p=4), "sqeuclidean")
     new = clusters(60, p=4, seed=1)
     _assert_each_alone(own, new, 10, n_threads)
 
@@ -78,7 +79,7 @@ def test_every_question_by_itself(limit, n_threads, monkeypatch):
 def test_every_question_by_itself_in_every_metric(metric):
     """At this many columns, the matrix products of some metrics would round by the size of the batch."""
     p = 2 if metric == "haversine" else 64
-    own = Reference(clusters(300, p=p), metric)
+    own = NeighborIndex(clusters(300, p=p), metric)
     new = clusters(40, p=p, seed=1)
     _assert_each_alone(own, new, 10, 2)
 
@@ -86,9 +87,9 @@ def test_every_question_by_itself_in_every_metric(metric):
 @pytest.mark.parametrize("k", [300, 900])
 def test_more_neighbours_than_the_probed_lists_hold(k, monkeypatch):
     """faiss gives -1 for what it has not found, which would index the last point."""
-    monkeypatch.setattr("snekhorn.geometry.neighbor_search.QUERY_EXACT_LIMIT", 100)
+    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_LIMIT", 100)
     X, new = clusters(3000, p=4), clusters(40, p=4, seed=1)
-    indices, costs = Reference(X, "sqeuclidean").query(new, k, 1)
+    indices, costs = NeighborIndex(X, "sqeuclidean").query(new, k, Threads(1))
     assert indices.min() >= 0
     assert all(len(set(row)) == k for row in indices)
     C = cdist(new, X, "sqeuclidean")
@@ -98,21 +99,21 @@ def test_more_neighbours_than_the_probed_lists_hold(k, monkeypatch):
 
 
 def test_rows_that_found_too_few_are_searched_again(monkeypatch):
-    monkeypatch.setattr("snekhorn.geometry.neighbor_search.QUERY_EXACT_LIMIT", 100)
+    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_LIMIT", 100)
     X, new = clusters(3000, p=4), clusters(40, p=4, seed=1)
-    index = Index(X, 900, 1)
+    index = _CandidateIndex(X, 900, Threads())
     index.index.nprobe = 4
-    found = np.sort(index.search(new, 1), axis=1)
+    found = np.sort(index.search(new, Threads()), axis=1)
     np.testing.assert_array_equal(found, np.sort(np.argsort(cdist(new, X), axis=1)[:, :900], axis=1))
 
 
 def test_the_numbers_asked_for_before_leave_no_trace(monkeypatch):
-    monkeypatch.setattr("snekhorn.geometry.neighbor_search.QUERY_EXACT_LIMIT", 100)
+    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_LIMIT", 100)
     X, new = clusters(3000, p=4), clusters(40, p=4, seed=1)
-    own = Reference(X, "sqeuclidean")
-    want = own.query(new, 10, 1)
-    own.query(new, 300, 1)
-    np.testing.assert_array_equal(own.query(new, 10, 1), want)
+    own = NeighborIndex(X, "sqeuclidean")
+    want = own.query(new, 10, Threads(1))
+    own.query(new, 300, Threads(1))
+    np.testing.assert_array_equal(own.query(new, 10, Threads(1)), want)
 
 
 def _far_groups(n, gap, share=2):
@@ -124,9 +125,9 @@ def _far_groups(n, gap, share=2):
 @pytest.mark.parametrize("limit", [100_000, 100])
 @pytest.mark.parametrize(("gap", "share"), [(1e8, 2), (1e9, 2), (1e9, 5)])
 def test_groups_that_float32_cannot_resolve(limit, gap, share, monkeypatch):
-    monkeypatch.setattr("snekhorn.geometry.neighbor_search.QUERY_EXACT_LIMIT", limit)
+    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_LIMIT", limit)
     X = _far_groups(600, gap, share)
-    indices, costs = Reference(X, "euclidean").query(X, 90, 2)
+    indices, costs = NeighborIndex(X, "euclidean").query(X, 90, Threads(2))
     np.testing.assert_array_equal(indices[:, 0], np.arange(600))
     np.testing.assert_array_equal(costs[:, 0], 0.0)
     np.testing.assert_allclose(costs, np.sort(cdist(X, X), axis=1)[:, :90])
@@ -135,43 +136,43 @@ def test_groups_that_float32_cannot_resolve(limit, gap, share, monkeypatch):
 @pytest.mark.parametrize("n_threads", [1, 4])
 def test_every_question_by_itself_where_float32_is_not_enough(n_threads):
     X = _far_groups(600, 1e9)
-    own = Reference(X, "sqeuclidean")
+    own = NeighborIndex(X, "sqeuclidean")
     new = _far_groups(60, 1e9) + 0.1
     _assert_each_alone(own, new, 90, n_threads)
 
 
 @pytest.mark.parametrize("limit", [100_000, 100])
 def test_of_more_equal_points_than_asked_for_the_first_comes_first(limit, monkeypatch):
-    monkeypatch.setattr("snekhorn.geometry.neighbor_search.QUERY_EXACT_LIMIT", limit)
+    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_LIMIT", limit)
     X = np.concatenate([clusters(500), np.zeros((300, 3))])
-    indices, _ = Reference(X, "sqeuclidean").query(X[-50:], 90, 2)
+    indices, _ = NeighborIndex(X, "sqeuclidean").query(X[-50:], 90, Threads(2))
     np.testing.assert_array_equal(indices, np.tile(np.arange(500, 590), (50, 1)))
 
 
 def test_costs_given():
     C = np.array([[3.0, 1.0, 2.0, 1.0], [0.0, 5.0, 0.0, 1.0]])
-    indices, costs = Reference(None, "precomputed").query(C, 3, 1)
+    indices, costs = NeighborIndex(None, "precomputed").query(C, 3, Threads(1))
     np.testing.assert_array_equal(indices, [[1, 3, 2], [0, 2, 3]])
     np.testing.assert_array_equal(costs, [[1.0, 1.0, 2.0], [0.0, 0.0, 1.0]])
 
 
 def test_offset_and_scale_do_not_matter():
     X, new = clusters(200), clusters(30, seed=1)
-    indices, costs = Reference(X, "euclidean").query(new, 5, 1)
+    indices, costs = NeighborIndex(X, "euclidean").query(new, 5, Threads(1))
     for offset, scale in ((1e6, 1.0), (0.0, 1e-12), (0.0, 1e12)):
-        other, found = Reference(offset + scale * X, "euclidean").query(offset + scale * new, 5, 1)
+        other, found = NeighborIndex(offset + scale * X, "euclidean").query(offset + scale * new, 5, Threads(1))
         np.testing.assert_allclose(found / scale, costs, rtol=1e-5)
         assert np.mean(other == indices) > 0.99
 
 
 def test_pickles_without_its_index():
-    own = Reference(clusters(200), "sqeuclidean")
+    own = NeighborIndex(clusters(200), "sqeuclidean")
     new = clusters(30, seed=1)
-    want = own.query(new, 5, 1)
+    want = own.query(new, 5, Threads(1))
     again = pickle.loads(pickle.dumps(own))
-    assert again._index is None
-    np.testing.assert_array_equal(again.query(new, 5, 1), want)
+    assert again._candidates is None
+    np.testing.assert_array_equal(again.query(new, 5, Threads(1)), want)
 
 
 def test_keeps_no_costs():
-    assert Reference(np.zeros((5, 5)), "precomputed").X is None
+    assert NeighborIndex(np.zeros((5, 5)), "precomputed").X is None

@@ -1,13 +1,31 @@
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from snekhorn.geometry.neighbor_search import RECALL_GOAL, find_neighbors
+from snekhorn.runtime.execution import Threads
 
 from ..helpers import clusters, squared_distances, without_some_entries
 
 K = 15
+
+
+@dataclass
+class Found:
+    """Neighbour lists (n, k) of a graph whose rows are of one length."""
+
+    indices: np.ndarray
+    costs: np.ndarray
+    recall: float
+
+
+def _find(X, k, metric, n_threads, **how):
+    graph = find_neighbors(X, k, metric, Threads(n_threads), **how)
+    np.testing.assert_array_equal(graph.degrees, k)
+    return Found(graph.indices.reshape(-1, k), graph.costs.reshape(-1, k), graph.recall)
 
 
 def _brute(C, k=K):
@@ -29,7 +47,7 @@ def _recall(indices, C):
 )
 def test_exact_neighbours_are_those_of_brute_force(many, metric, scipy_name, dtype):
     X = many.astype(dtype)
-    found = find_neighbors(X, K, metric, 1)
+    found = _find(X, K, metric, 1)
     C = cdist(X.astype(float), X.astype(float), scipy_name)
     _, costs = _brute(C)
     assert found.recall == 1.0
@@ -40,40 +58,40 @@ def test_exact_neighbours_are_those_of_brute_force(many, metric, scipy_name, dty
 
 @pytest.mark.parametrize("metric", ["l2", "minkowski", "nan_euclidean"])
 def test_other_names_of_the_euclidean_distance(many, metric):
-    want = find_neighbors(many, K, "euclidean", 1)
-    found = find_neighbors(many, K, metric, 1)
+    want = _find(many, K, "euclidean", 1)
+    found = _find(many, K, metric, 1)
     np.testing.assert_array_equal(found.indices, want.indices)
     np.testing.assert_array_equal(found.costs, want.costs)
 
 
 def test_sparse_points(many):
     thin = without_some_entries(many)
-    found = find_neighbors(sparse.csr_matrix(thin), K, "sqeuclidean", 1)
+    found = _find(sparse.csr_matrix(thin), K, "sqeuclidean", 1)
     np.testing.assert_allclose(found.costs, _brute(squared_distances(thin))[1], rtol=1e-6, atol=1e-9)
 
 
 def test_lists_may_be_empty():
     X = np.random.default_rng(0).integers(0, 4, size=(4000, 3)).astype(float)  # 64 places, more lists
-    found = find_neighbors(X, K, "sqeuclidean", 1, approximate=True)
+    found = _find(X, K, "sqeuclidean", 1, approximate=True)
     np.testing.assert_array_equal(found.costs, 0.0)
     np.testing.assert_array_equal(X[found.indices], np.repeat(X[:, None], K, axis=1))
 
 
 def test_points_are_searched_in_blocks(many, monkeypatch):
-    want = find_neighbors(many, K, "sqeuclidean", 1, approximate=True)
+    want = _find(many, K, "sqeuclidean", 1, approximate=True)
     monkeypatch.setattr("snekhorn.geometry.neighbor_search.ROWS_AT_ONCE", 100)
-    found = find_neighbors(many, K, "sqeuclidean", 1, approximate=True)
+    found = _find(many, K, "sqeuclidean", 1, approximate=True)
     np.testing.assert_array_equal(found.indices, want.indices)
 
 
 def test_costs_are_sorted_and_never_of_the_point_itself(many):
-    found = find_neighbors(many, K, "sqeuclidean", 1)
+    found = _find(many, K, "sqeuclidean", 1)
     assert (np.diff(found.costs, axis=1) >= 0.0).all()
     assert (found.indices != np.arange(len(many))[:, None]).all()
 
 
 def test_ties_are_sorted_by_index(many):
-    found = find_neighbors(np.concatenate([many, many]), K, "sqeuclidean", 1)
+    found = _find(np.concatenate([many, many]), K, "sqeuclidean", 1)
     later = np.diff(found.indices, axis=1) > 0
     assert later[np.diff(found.costs, axis=1) == 0.0].all()
 
@@ -81,7 +99,7 @@ def test_ties_are_sorted_by_index(many):
 @pytest.mark.parametrize("copies", [2, 30])
 def test_duplicates_are_neighbours_at_cost_zero(copies):
     X = np.repeat(clusters(20), copies, axis=0)
-    found = find_neighbors(X, K, "sqeuclidean", 1)
+    found = _find(X, K, "sqeuclidean", 1)
     n_zero = min(copies - 1, K)
     np.testing.assert_array_equal(found.costs[:, :n_zero], 0.0)
     assert (found.indices != np.arange(len(X))[:, None]).all()
@@ -90,27 +108,27 @@ def test_duplicates_are_neighbours_at_cost_zero(copies):
 
 @pytest.mark.parametrize("change", [lambda X: X + 1e6, lambda X: X * 1e30, lambda X: X * 1e-30], ids=["+", "*", "/"])
 def test_offset_and_unit_do_not_matter(many, change):
-    found = find_neighbors(change(many), K, "sqeuclidean", 1)
+    found = _find(change(many), K, "sqeuclidean", 1)
     assert _recall(found.indices, squared_distances(many)) > 0.9999
 
 
 @pytest.mark.parametrize("distance", [1e3, 1e6])
 def test_an_outlier_does_not_cost_the_others_their_neighbours(many, distance):
     X = np.concatenate([many, np.full((1, many.shape[1]), distance)])
-    found = find_neighbors(X, K, "sqeuclidean", 1)
+    found = _find(X, K, "sqeuclidean", 1)
     assert _recall(found.indices, squared_distances(X)) > 0.999
 
 
 @pytest.mark.parametrize("gap", [1e3, 1e4])
 def test_groups_far_apart_keep_their_neighbours(many, gap):
     X = many + gap * (np.arange(len(many)) % 2)[:, None]
-    found = find_neighbors(X, K, "sqeuclidean", 1)
+    found = _find(X, K, "sqeuclidean", 1)
     assert _recall(found.indices, squared_distances(X)) > 0.999
 
 
 def test_approximate_neighbours_reach_the_recall_and_report_it():
     X = np.random.default_rng(0).normal(size=(4000, 10))
-    found = find_neighbors(X, K, "sqeuclidean", 2, approximate=True)
+    found = _find(X, K, "sqeuclidean", 2, approximate=True)
     true_recall = _recall(found.indices, squared_distances(X))
     assert true_recall >= 0.95
     assert found.recall >= RECALL_GOAL
@@ -119,21 +137,21 @@ def test_approximate_neighbours_reach_the_recall_and_report_it():
 
 def test_approximate_costs_are_exact_for_what_was_found():
     X = clusters(2000, p=6)
-    found = find_neighbors(X, K, "sqeuclidean", 2, approximate=True)
+    found = _find(X, K, "sqeuclidean", 2, approximate=True)
     want = np.sum((X[:, None] - X[found.indices]) ** 2, axis=2)
     np.testing.assert_allclose(found.costs, want, rtol=1e-12)
 
 
 @pytest.mark.parametrize("n", [100, 1000, 5000])
 def test_approximate_neighbours_of_few_points_are_found_without_a_word(n, capfd):
-    find_neighbors(clusters(n), K, "sqeuclidean", 1, approximate=True)
+    _find(clusters(n), K, "sqeuclidean", 1, approximate=True)
     assert capfd.readouterr() == ("", "")
 
 
 def test_the_thread_count_of_faiss_is_left_as_it_was(many):
     faiss = pytest.importorskip("faiss")
     before = faiss.omp_get_max_threads()
-    find_neighbors(many, K, "sqeuclidean", before + 3)
+    _find(many, K, "sqeuclidean", before + 3)
     assert faiss.omp_get_max_threads() == before
 
 
@@ -141,26 +159,26 @@ def test_the_thread_count_of_faiss_is_left_as_it_was(many):
 @pytest.mark.parametrize("metric", ["sqeuclidean", "cosine"])
 def test_the_number_of_threads_leaves_no_trace(approximate, metric):
     X = clusters(7000, p=4)
-    one, two, four = (find_neighbors(X, K, metric, n, approximate=approximate) for n in (1, 2, 4))
+    one, two, four = (_find(X, K, metric, n, approximate=approximate) for n in (1, 2, 4))
     for other in (two, four):
         np.testing.assert_array_equal(other.indices, one.indices)
         np.testing.assert_array_equal(other.costs, one.costs)
         assert other.recall == one.recall
 
 
-def test_the_graph_lists_the_neighbours_row_by_row(many):
-    found = find_neighbors(many, K, "sqeuclidean", 1)
-    graph = found.graph(1)
-    np.testing.assert_array_equal(graph.degrees, K)
-    np.testing.assert_array_equal(graph.indices.reshape(-1, K), found.indices)
-    np.testing.assert_array_equal(graph.values.reshape(-1, K), found.costs)
-    assert graph.recall == found.recall
+def test_some_points_can_be_searched_again(many):
+    graph = find_neighbors(many, K, "sqeuclidean", Threads())
+    some = np.arange(3, 200, 7)
+    found = graph.search_among(some, 4)
+    indices, costs = _brute(squared_distances(many[some]), 4)
+    np.testing.assert_array_equal(found.indices.reshape(-1, 4), indices)
+    np.testing.assert_allclose(found.costs.reshape(-1, 4), costs, rtol=1e-12)
 
 
 @pytest.mark.parametrize("k", [1, 4])
 def test_all_other_points_may_be_asked_for(k):
     X = clusters(k + 1)
-    found = find_neighbors(X, k, "sqeuclidean", 1)
+    found = _find(X, k, "sqeuclidean", 1)
     np.testing.assert_array_equal(
         np.sort(found.indices, axis=1), [np.delete(np.arange(k + 1), i) for i in range(k + 1)]
     )

@@ -16,7 +16,7 @@ def dtype(request):
 
 
 def _problem(d, dtype, seed=0):
-    """A sparse P, some of its rows empty, as arrays; the dense one; a layout."""
+    """Return a sparse P with some empty rows as arrays, the same as a dense matrix, and a layout."""
     rng = np.random.default_rng(seed)
     P = np.where(rng.random((N, N)) < 0.3, rng.uniform(0.1, 1.0, size=(N, N)), 0.0).astype(dtype)
     P[[4, N - 1]] = 0.0

@@ -1,18 +1,18 @@
 import numpy as np
 import pytest
 
-from snekhorn.embedding.potentials import Kernel
-from snekhorn.kernels.direct_sums import direct_sums, others_sums
+from snekhorn.embedding.charge_sums import Kernel
+from snekhorn.kernels.direct_sums import direct_sums, direct_sums_of_others
 
 from ..embedding.layouts_and_sums import plain_sums
 
 
 @pytest.mark.parametrize("student", [True, False])
 def test_sums_at_some_places_leave_the_other_rows_alone(student, rng):
-    points, places, charge = rng.normal(size=(3, 30)), rng.normal(size=(3, 9)), rng.uniform(size=30)
+    points, targets, charge = rng.normal(size=(3, 30)), rng.normal(size=(3, 9)), rng.uniform(size=30)
     out = np.full((9, 4), np.nan)
-    direct_sums(2, 6, points, charge, places, student, out)
-    value, slope = plain_sums(Kernel.STUDENT if student else Kernel.GAUSSIAN, points.T, charge, places.T)
+    direct_sums(2, 6, points, charge, targets, student, out)
+    value, slope = plain_sums(Kernel.STUDENT if student else Kernel.GAUSSIAN, points.T, charge, targets.T)
     np.testing.assert_allclose(out[2:6, 0], value[2:6], rtol=1e-12)
     np.testing.assert_allclose(out[2:6, 1:], slope[2:6], rtol=1e-10, atol=1e-13)
     assert np.isnan(out[[0, 1, 6, 7, 8]]).all()
@@ -22,7 +22,7 @@ def test_sums_at_some_places_leave_the_other_rows_alone(student, rng):
 def test_sums_over_others_of_some_points_leave_the_other_rows_alone(student, rng):
     points, charge = rng.normal(size=(3, 9)), rng.uniform(size=9)
     out = np.full((9, 4), np.nan)
-    others_sums(2, 9, points, charge, student, out)
+    direct_sums_of_others(2, 9, points, charge, student, out)
     value, slope = plain_sums(Kernel.STUDENT if student else Kernel.GAUSSIAN, points.T, charge)
     np.testing.assert_allclose(out[2:, 0], (value - charge)[2:], rtol=1e-12)
     np.testing.assert_allclose(out[2:, 1:], slope[2:], rtol=1e-10, atol=1e-13)

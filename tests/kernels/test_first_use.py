@@ -28,6 +28,8 @@ def test_a_first_sparse_use_compiles_every_kernel_once(tmp_path):
     run = subprocess.run([sys.executable, "-c", FIRST_USE], env=environment, capture_output=True, text=True, check=True)
     found = json.loads(run.stdout.splitlines()[-1])
     used = {name: count for name, count in found.items() if count}
-    assert {"graph_rows", "graph_terms", "graph_weights", "graph_product", "graph_affinity", "graph_sweep"} <= set(used)
+    assert {"graph_rows", "graph_terms", "graph_weights", "graph_product", "graph_affinity", "graph_balance"} <= set(
+        used
+    )
     assert max(used.values()) == 1, used
     assert not any(name.startswith("dense") for name in used)

@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 from scipy.interpolate import BSpline
 
-from snekhorn.embedding.spline_window import SLOPE, WINDOW
+from snekhorn.embedding.convolution import WINDOW, WINDOW_SLOPE
 from snekhorn.kernels.grid_sums import (
     WIDTH,
-    bounds,
     count_rows,
     gather_line,
     gather_plane,
@@ -20,7 +19,7 @@ both_dimensions = pytest.mark.parametrize("d", [1, 2])
 
 
 class Points:
-    """Random points of a grid of unit cells, as the compiled loops want them."""
+    """Random points of a grid of unit cells, as the compiled loops take them."""
 
     def __init__(self, d, n=N, dtype=np.float64, seed=0):
         rng = np.random.default_rng(seed)
@@ -44,25 +43,25 @@ class Points:
             spread_plane(0, grid.shape[0], self.first, *arrays)
         return grid
 
-    def gather(self, field, own=None):
+    def gather(self, field, excess=None):
         n = len(self.Z)
         out = np.empty((n, self.d + 1), field.dtype)
-        own = np.zeros((4,) * self.d + (self.d + 1,), field.dtype) if own is None else own
-        windows = (WINDOW.astype(field.dtype), SLOPE.astype(field.dtype))
-        arrays = (self.order, self.cell, self.fraction, self.charge, *windows, field, own, out)
+        excess = np.zeros((4,) * self.d + (self.d + 1,), field.dtype) if excess is None else excess
+        windows = (WINDOW.astype(field.dtype), WINDOW_SLOPE.astype(field.dtype))
+        arrays = (self.order, self.cell, self.fraction, self.charge, *windows, field, excess, out)
         (gather_line if self.d == 1 else gather_plane)(0, n, *arrays)
         return out
 
 
 def _weights(u, derivative=0):
-    """Weights of the WIDTH nodes of points with these fractions, by SciPy's B-spline."""
+    """Compute the weights of the WIDTH nodes of points at these fractions by SciPy's B-spline."""
     spline = BSpline.basis_element(np.arange(WIDTH + 1.0), extrapolate=False)
     values = spline(u[:, None] + WIDTH - 1 - np.arange(WIDTH), nu=derivative)
     return np.nan_to_num(values)
 
 
 def _dense(points, derivative=(0, 0)):
-    """The matrix (points, nodes) of weights."""
+    """Return the matrix (points, nodes) of weights."""
     n = len(points.Z)
     matrix = np.ones((n, 1))
     for axis in range(points.d):
@@ -72,15 +71,6 @@ def _dense(points, derivative=(0, 0)):
             line[np.arange(n), cell.astype(int) + k] = weight
         matrix = (matrix[:, :, None] * line[:, None]).reshape(n, -1)
     return matrix
-
-
-@both_dimensions
-def test_bounds(d, rng):
-    Z = rng.normal(size=(50, d))
-    low, high = np.empty(d), np.empty(d)
-    bounds(Z, low, high)
-    np.testing.assert_array_equal(low, Z.min(axis=0))
-    np.testing.assert_array_equal(high, Z.max(axis=0))
 
 
 @both_dimensions
@@ -143,10 +133,10 @@ def test_gather_reads_a_linear_field_exactly(d):
 def test_gather_takes_off_what_the_own_charge_has_in_excess(d, rng):
     points = Points(d)
     shape = tuple(cells + WIDTH - 1 for cells in CELLS[:d])
-    own = rng.normal(size=(4,) * d + (d + 1,))
+    excess = rng.normal(size=(4,) * d + (d + 1,))
     fraction = np.floor(4.0 * (points.Z % 1.0)).astype(int)
-    want = -points.charges[:, None] * own[tuple(fraction.T)]
-    np.testing.assert_allclose(points.gather(np.zeros(shape), own), want, rtol=1e-13)
+    want = -points.charges[:, None] * excess[tuple(fraction.T)]
+    np.testing.assert_allclose(points.gather(np.zeros(shape), excess), want, rtol=1e-13)
 
 
 @both_dimensions

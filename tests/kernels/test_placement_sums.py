@@ -1,18 +1,18 @@
 import numpy as np
 import pytest
 
-from snekhorn.kernels.placement_sums import add_log, pull_places
+from snekhorn.kernels.placement_sums import add_log, placement_sums
 
 
 @pytest.mark.parametrize("student", [True, False])
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_sums_over_neighbours_are_the_formula(student, d, rng):
-    z, places, p = rng.normal(size=(20, d)), rng.normal(size=(6, d)), rng.uniform(size=(9, 4))
+    z, positions, p = rng.normal(size=(20, d)), rng.normal(size=(6, d)), rng.uniform(size=(9, 4))
     indices, chosen = rng.integers(20, size=(9, 4)), np.array([8, 0, 3, 4, 5, 7])
     out = np.full((6, 2 + d), np.nan)
-    pull_places(1, 5, chosen, indices, p, z, places, student, out)
+    placement_sums(1, 5, chosen, indices, p, z, positions, student, out)
     indices, p = indices[chosen], p[chosen]
-    difference = places[:, None] - z[indices]
+    difference = positions[:, None] - z[indices]
     squared = (difference**2).sum(axis=2)
     weight, cost = (p / (1.0 + squared), np.log1p(squared)) if student else (p, squared)
     rows = slice(1, 5)

@@ -79,12 +79,14 @@ def test_a_perplexity_that_fits_is_kept(perplexity, n_entries, found):
     [(30.0, 2, 1.5), (1.9, 2, 1.5), (30.0, 3, 2.0), (30.0, 10, 9.0), (9.5, 10, 9)],
 )
 def test_a_perplexity_that_does_not_fit_becomes_the_largest_sensible(perplexity, n_entries, largest):
-    with pytest.warns(UserWarning, match=f"perplexity={perplexity:g} .* {n_entries} entries; using {largest:g},"):
+    with pytest.warns(
+        UserWarning, match=f"perplexity={perplexity:g} .* {n_entries} entries allow; using {largest:g}\\."
+    ):
         assert clamp_perplexity(perplexity, n_entries) == largest
 
 
 def test_rows_of_a_single_entry_have_no_perplexity_to_choose():
-    with pytest.warns(UserWarning, match=r"single entry .* whatever the perplexity; add points, or allow self-loops"):
+    with pytest.warns(UserWarning, match=r"single entry, .* whatever the perplexity; add points, or allow self-loops"):
         assert clamp_perplexity(30.0, 1) == 1.0
 
 

@@ -4,24 +4,24 @@ import numpy as np
 import pytest
 
 from snekhorn.affinities import SymmetricEntropicAffinity
-from snekhorn.geometry.building import BYTES_PER_EDGE
+from snekhorn.geometry.costs import BYTES_PER_EDGE
 from snekhorn.runtime import memory
 
 
 def test_what_fits_passes(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 100)
-    memory.require(100, "a matrix", "make it smaller")
+    memory.require_memory(100, "a matrix", "make it smaller")
 
 
 def test_what_does_not_fit_says_how_much_and_what_to_change(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 2 * memory.GIB)
-    with pytest.raises(MemoryError, match=r"a matrix needs about 3\.0 GiB and 2\.0 GiB are available; make it smaller"):
-        memory.require(3 * memory.GIB, "a matrix", "make it smaller")
+    with pytest.raises(MemoryError, match=r"a matrix needs about 3\.0 GiB, but 2\.0 GiB are .*; make it smaller"):
+        memory.require_memory(3 * memory.GIB, "a matrix", "make it smaller")
 
 
 def test_a_system_that_does_not_tell_is_trusted(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: None)
-    memory.require(1e30, "a matrix", "make it smaller")
+    memory.require_memory(1e30, "a matrix", "make it smaller")
 
 
 def test_this_system_has_some():

@@ -1,12 +1,12 @@
-"""A concave problem whose answer is known: a quadratic in two unknowns a row, the second in a box."""
+"""A concave problem whose answer is known: a quadratic in two unknowns per row, the second in a box."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.optimize import minimize
 
-from snekhorn.solvers.few_rows import FewRows
-from snekhorn.solvers.newton_cg import Point
+from snekhorn.runtime.execution import Threads
+from snekhorn.solvers.newton_cg import Point, RestrictedProblem
 
 
 @dataclass
@@ -17,6 +17,7 @@ class Quadratic:
     b: np.ndarray
     lower: float = 0.9
     upper: float = 10.0
+    execution: Threads = field(default_factory=Threads)
 
     @classmethod
     def random(cls, n=8, seed=0):
@@ -43,6 +44,7 @@ class Quadratic:
         linear, square = self.b * flat, 0.5 * flat * (self.A @ flat)
         return Point(
             x=x,
+            value=float((linear - square).sum()),
             row_values=(linear - square).reshape(x.shape).sum(axis=0),
             magnitude=float(np.abs(linear).sum() + np.abs(square).sum()),
             gradient=gradient,
@@ -53,13 +55,13 @@ class Quadratic:
             entropy_gap=float(np.abs(gradient[1]).max(initial=0.0, where=~held)),
         )
 
-    def among(self, rows, x):
+    def restricted_to(self, rows, x):
         """The problem in which these rows alone move."""
         n = x.shape[1]
         points = np.concatenate([rows, np.setdiff1d(np.arange(n), rows)])
         both = np.concatenate([points, n + points])
         whole = Quadratic(self.A[np.ix_(both, both)], self.b[both], self.lower, self.upper)
-        return FewRows(whole, rows.size, rows.size / n), x[:, points]
+        return RestrictedProblem(whole, rows.size, rows.size / n), x[:, points]
 
     def solution(self):
         n = self.b.size // 2

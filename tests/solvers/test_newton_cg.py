@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from snekhorn.solvers.newton_cg import attempt, conjugate_gradient, maximize
+from snekhorn.solvers.newton_cg import conjugate_gradient, maximize, try_step
 from snekhorn.solvers.solve_report import Reason
 
 from .quadratics import Quadratic
@@ -68,7 +68,7 @@ def _with_stragglers(n=100):
 
 def test_few_rows_that_are_far_off_are_solved_for_by_themselves():
     problem, x = _with_stragglers()
-    few, some = problem.among(np.array([5, 50, 70]), x)
+    few, some = problem.restricted_to(np.array([5, 50, 70]), x)
     outcome = maximize(few, few.evaluate(some), tol=1e-10, max_iter=50)
     assert outcome.reason is Reason.CONVERGED
     np.testing.assert_array_equal(outcome.point.x[:, 3:], some[:, 3:])
@@ -80,9 +80,11 @@ def test_few_rows_that_are_far_off_are_solved_for_by_themselves():
 def test_stragglers_are_settled_on_the_way(monkeypatch):
     problem, start = _with_stragglers()
     asked = []
-    monkeypatch.setattr(problem, "among", lambda rows, x: asked.append(rows) or Quadratic.among(problem, rows, x))
+    monkeypatch.setattr(
+        problem, "restricted_to", lambda rows, x: asked.append(rows) or Quadratic.restricted_to(problem, rows, x)
+    )
     outcome = maximize(problem, problem.evaluate(start), tol=1e-9, max_iter=100)
-    monkeypatch.setattr(problem, "among", lambda rows, x: None)
+    monkeypatch.setattr(problem, "restricted_to", lambda rows, x: None)
     alone = maximize(problem, problem.evaluate(start), tol=1e-9, max_iter=100)
     assert outcome.reason is Reason.CONVERGED
     assert outcome.values[1] > alone.values[1] + 100.0
@@ -101,7 +103,7 @@ def test_few_rows_that_go_much_too_far_go_a_part_of_their_way():
     problem = _apart()
     point, step = problem.evaluate(np.zeros((2, 40))), np.ones((2, 40))
     step[0, 3] = 50.0
-    trial, taken, passes = attempt(problem, point, step)
+    trial, taken, passes = try_step(problem, point, step)
     assert passes == 3
     assert taken[0, 3] == pytest.approx(50.0 / 25)
     assert taken[1, 3] == pytest.approx(1.0 / 25), "a row goes on its own line"
@@ -115,7 +117,7 @@ def test_a_row_that_overflows_has_gone_too_far():
     problem.evaluate = lambda x: replace(evaluate(x), gradient=np.where(x > 40.0, np.nan, evaluate(x).gradient))
     step = np.ones((2, 40))
     step[0, 3] = 50.0
-    trial, taken, _ = attempt(problem, evaluate(np.zeros((2, 40))), step)
+    trial, taken, _ = try_step(problem, evaluate(np.zeros((2, 40))), step)
     assert taken[0, 3] < 40.0
     assert np.isfinite(trial.gradient).all()
 
@@ -123,14 +125,14 @@ def test_a_row_that_overflows_has_gone_too_far():
 def test_the_retreat_ends():
     step = np.ones((2, 40))
     step[0, 3] = 1e9
-    _, taken, passes = attempt(_apart(), _apart().evaluate(np.zeros((2, 40))), step)
+    _, taken, passes = try_step(_apart(), _apart().evaluate(np.zeros((2, 40))), step)
     assert passes == 4
     assert taken[0, 3] == pytest.approx(1e9 / 125)
 
 
 def test_many_rows_that_go_too_far_are_left_to_the_damping():
     step = np.full((2, 40), 50.0)
-    _, taken, passes = attempt(_apart(), _apart().evaluate(np.zeros((2, 40))), step)
+    _, taken, passes = try_step(_apart(), _apart().evaluate(np.zeros((2, 40))), step)
     assert passes == 1
     np.testing.assert_array_equal(taken, 50.0)
 
@@ -140,6 +142,6 @@ def test_conjugate_gradient_solves_to_the_residual_asked(enough):
     problem = Quadratic.random(n=20)
     product = problem.hessian(problem.start)
     rhs = problem.b.reshape(2, -1) / np.linalg.norm(problem.b)
-    x, n_iter = conjugate_gradient(product, lambda r: r, rhs, enough)
+    x, n_iter = conjugate_gradient(product, lambda r: r, rhs, enough, problem.execution)
     assert 1 < n_iter <= 60
     assert np.sum((rhs - product(x)) ** 2) <= enough * (1 + 1e-6)

@@ -23,11 +23,11 @@ def test_reports_do_not_share_their_lists():
     assert second.dual_values == []
 
 
-def test_rows_are_told_by_other_names():
+def test_rows_are_renumbered():
     rows = np.array([0, 2])
     report = SolveReport(True, 1, 1, 0.0, 0.0, "converged", floor_rows=rows, unreachable_rows=rows[1:])  # noqa: FBT003
-    renamed = report.renamed(np.array([7, 5, 3]))
-    np.testing.assert_array_equal(renamed.floor_rows, [3, 7])
-    np.testing.assert_array_equal(renamed.unreachable_rows, [3])
-    assert renamed.unsolved_rows.size == 0
+    renumbered = report.renumbered(np.array([7, 5, 3]))
+    np.testing.assert_array_equal(renumbered.floor_rows, [3, 7])
+    np.testing.assert_array_equal(renumbered.unreachable_rows, [3])
+    assert renumbered.unsolved_rows.size == 0
     np.testing.assert_array_equal(report.floor_rows, [0, 2])

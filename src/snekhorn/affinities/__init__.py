@@ -1,24 +1,42 @@
 """The affinities of the paper, one file each, and a multi-scale one.
 
-Read `base.py` for what they share, `entropic.py` for the affinity of t-SNE, and `symmetric_entropic.py`
-with `dual.py` for the paper's.
+Read `affinity` for what they share, `entropic` for the affinity of t-SNE, and `symmetric_entropic`, `symmetric_dual`
+and `symmetric_solver` for the paper's. Every class of `snekhorn.registry.AFFINITIES` is available from here.
 """
 
-from .affinity import row_entropies, row_perplexities
-from .doubly_stochastic import DoublyStochasticAffinity
-from .entropic import EntropicAffinity
-from .gaussian import GaussianAffinity
-from .multiscale import MultiscaleSymmetricEntropicAffinity
-from .self_tuning import SelfTuningAffinity
-from .symmetric_entropic import SymmetricEntropicAffinity
+from typing import TYPE_CHECKING, Any
+
+from ..registry import AFFINITIES, classes
+
+if TYPE_CHECKING:
+    from .affinity import Affinity, row_entropies, row_perplexities
+    from .doubly_stochastic import DoublyStochasticAffinity as DoublyStochasticAffinity
+    from .entropic import EntropicAffinity as EntropicAffinity
+    from .gaussian import GaussianAffinity as GaussianAffinity
+    from .multiscale import MultiscaleSymmetricEntropicAffinity as MultiscaleSymmetricEntropicAffinity
+    from .self_tuning import SelfTuningAffinity as SelfTuningAffinity
+    from .symmetric_entropic import SymmetricEntropicAffinity as SymmetricEntropicAffinity
+
+_CLASSES = classes(AFFINITIES.values())
+_SHARED = ("Affinity", "row_entropies", "row_perplexities")
 
 __all__ = [
-    "DoublyStochasticAffinity",
-    "EntropicAffinity",
-    "GaussianAffinity",
-    "MultiscaleSymmetricEntropicAffinity",
-    "SelfTuningAffinity",
-    "SymmetricEntropicAffinity",
+    "Affinity",
     "row_entropies",
     "row_perplexities",
+    *_CLASSES,
 ]
+
+
+def __getattr__(name: str) -> Any:  # classes are imported when they are first used
+    if name in _CLASSES:
+        return _CLASSES[name].load()
+    if name in _SHARED:
+        from . import affinity
+
+        return getattr(affinity, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

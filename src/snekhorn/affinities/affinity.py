@@ -1,9 +1,9 @@
-"""What all affinities share: input, parameters, and the report of how the work went."""
+"""What all affinities share: parameters, input, and the report."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, TypeAlias
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,49 +11,53 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from ..geometry.building import build_cost
-from ..geometry.costs import ROWS_AT_ONCE, DenseCost, GraphCost, symmetrize_in_place
+from ..errors import LayoutOverflowError
+from ..geometry.costs import Cost, Matrix, NeighborGraph, build_cost
+from ..geometry.dense_cost import row_blocks, symmetrize_in_place
 from ..runtime.checks import check_choice, check_jobs, check_perplexity, clamp_perplexity
-from ..runtime.execution import count_threads
+from ..runtime.execution import Threads
 from ..runtime.user_warnings import warn
 from ..solvers.solve_report import Reason, SolveReport
 
-Matrix: TypeAlias = Any  # a dense array or a CSR matrix
-USUAL_PERPLEXITY = 30.0  # of affinities that have none, to count neighbours by
+USUAL_PERPLEXITY = 30.0  # of affinities that have none, to choose a number of neighbours
+
+Self = TypeVar("Self", bound="Affinity")
 
 
-class Affinity(BaseEstimator, ABC):
-    """Base of the affinities: `fit` computes the matrix, `fit_transform` returns it.
+class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
+    """Base class of the affinities: `fit` computes the matrix, `fit_transform` returns it.
+
+    A subclass has an `__init__` that stores its parameters, and implements `compute`; it may override
+    `check_parameters` and `graph_perplexity`.
 
     Parameters
     ----------
     metric : str, default="sqeuclidean"
-        Cost between points: any metric that scikit-learn knows, or "precomputed". The costs enter as they
-        are: "sqeuclidean" gives Gaussian kernels, "euclidean" exponential ones. With "precomputed", X is a
-        full cost matrix, a sparse neighbour graph as `sklearn.neighbors.KNeighborsTransformer` writes it,
-        or a pair (indices, distances). An edge may be there in one direction only; where both are, the
-        symmetric affinities need one cost. "seuclidean" and "mahalanobis" take their scales from X.
+        Cost between points: any metric that scikit-learn knows, or "precomputed". Costs are used as they are:
+        "sqeuclidean" gives Gaussian kernels, "euclidean" exponential ones. With "precomputed", X is a full cost
+        matrix, a sparse neighbour graph as `sklearn.neighbors.KNeighborsTransformer` writes it, or a pair (indices,
+        distances). An edge may exist in one direction only; if both directions exist, the symmetric affinities need
+        equal costs. "seuclidean" and "mahalanobis" take their scales from X.
     n_neighbors : int, "auto" or None, default=None
-        None computes the full matrix. A number restricts the affinity to that many nearest neighbours and
-        makes it sparse; "auto" takes three times the perplexity. Of a precomputed graph, None keeps every
-        edge, "auto" at most that many of each row, and a number that many: fewer are an error.
+        None computes the full matrix. A number restricts the affinity to that many nearest neighbours and makes it
+        sparse; "auto" takes three times the perplexity. For a precomputed graph, None keeps every edge, "auto" keeps at
+        most that many edges per row, and a number keeps exactly that many; fewer are an error.
     self_loops : bool, default=True
         Whether the diagonal is part of the affinity, as in the paper.
     n_jobs : int or None, default=None
         Number of threads; None and -1 use all cores. The result does not depend on it.
     verbose : bool, default=False
-        Show the progress of an iterative solver; the affinities computed in closed form or row by row have
-        none to show.
+        Show the progress of an iterative solver. Affinities that are computed in closed form or row by row show none.
 
     Attributes
     ----------
     affinity_ : ndarray or scipy.sparse.csr_matrix of shape (n, n)
-        The affinity: dense if n_neighbors is None (and no graph was given), sparse otherwise.
+        The affinity: dense if `n_neighbors` is None and X is not a graph, sparse otherwise.
     report_ : SolveReport
         Convergence, iterations, gaps, and why the solver stopped.
     perplexity_ : float
-        The perplexity that rows were given: less than `perplexity` where they cannot have that one. Affinities without
-        a perplexity have none.
+        The perplexity of the rows, which is less than `perplexity` if rows cannot have that one. Affinities without a
+        perplexity do not have this attribute.
     n_features_in_ : int
         Number of columns of X.
     """
@@ -64,113 +68,119 @@ class Affinity(BaseEstimator, ABC):
     n_jobs: int | None
     verbose: bool
 
-    def fit(self, X: Any, y: Any = None) -> Affinity:
+    def fit(self: Self, X: Any, y: Any = None) -> Self:
         """Compute the affinity of X.
 
         Parameters
         ----------
         X : array of shape (n, p)
-            Or what metric="precomputed" allows.
+            Features, or whatever metric="precomputed" allows.
         y : None
             Ignored.
 
         Returns
         -------
         self
-            Fitted.
+            The fitted affinity.
         """
-        n_threads = count_threads(check_jobs(self.n_jobs))
+        execution = Threads.from_jobs(check_jobs(self.n_jobs))
         check_choice(self.self_loops, "self_loops", (True, False))
-        self._check_parameters()
+        self.check_parameters()
         cost = build_cost(
             X,
             metric=self.metric,
             n_neighbors=self.n_neighbors,
-            perplexity=self._asked_perplexity(),
-            n_threads=n_threads,
+            perplexity=self.graph_perplexity(),
+            execution=execution,
         )
-        self.n_features_in_ = np.shape(X[0])[1] if isinstance(X, tuple) else np.shape(X)[1]
-        self.__dict__.pop("perplexity_", None)  # of an earlier fit
-        self.affinity_, self.report_ = self._compute(cost)
+        self.n_features_in_ = cost.n_points if isinstance(X, NeighborGraph) else _count_columns(X)
+        self.__dict__.pop("perplexity_", None)  # left by an earlier fit
+        self.affinity_, self.report_ = self.compute(cost)
         if not np.isfinite(self.affinity_.sum()):
-            raise FloatingPointError(f"{type(self).__name__} overflowed; check X for extreme values.")
-        if isinstance(cost, GraphCost):
+            raise LayoutOverflowError(f"{type(self).__name__} overflowed; check X for extreme values.")
+        if isinstance(cost, NeighborGraph):
             self.report_.neighbor_recall = cost.recall
-        self._warn()
+        self._warn_of_problems()
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Matrix:
         """Compute and return the affinity of X."""
         return self.fit(X, y).affinity_
 
-    def _check_parameters(self) -> None:
+    @abstractmethod
+    def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
+        """Compute the affinity of these costs, and report how it went."""
+
+    def check_parameters(self) -> None:
         """Raise for values that no data can make right, before any work."""
 
-    def _asked_perplexity(self) -> float:
-        """The largest perplexity that a neighbour graph has to carry."""
+    def graph_perplexity(self) -> float:
+        """Return the largest perplexity that a neighbour graph has to support."""
         perplexity = getattr(self, "perplexity", None)
         return USUAL_PERPLEXITY if perplexity is None else perplexity
 
-    def _carried_perplexity(self) -> float:
-        """The largest perplexity that the neighbour graph had to carry."""
-        return self._asked_perplexity()
+    def reached_perplexity(self) -> float:
+        """Return the largest perplexity that rows were given."""
+        return float(getattr(self, "perplexity_", self.graph_perplexity()))
 
-    @abstractmethod
-    def _compute(self, cost: DenseCost | GraphCost) -> tuple[Matrix, SolveReport]:
-        """The affinity of the costs and its report."""
+    def usable_perplexity(self, perplexity: Any, cost: Cost) -> float:
+        """Return the perplexity, lowered with a warning if rows are too short for it, and keep it as `perplexity_`."""
+        self.perplexity_ = clamp_perplexity(check_perplexity(perplexity), self.longest_row(cost))
+        return self.perplexity_
 
-    def _warn(self) -> None:
-        if not self.report_.converged:
-            rows = self.report_.unsolved_rows
-            named = f" Rows not solved: {rows.size} (first {rows[0]}), in report_.unsolved_rows." if rows.size else ""
-            warn(f"{type(self).__name__} did not converge: {self.report_}.{named}", ConvergenceWarning)
-        if (rows := self.report_.unreachable_rows).size:
-            warn(
-                f"{rows.size} rows (first {rows[0]}) cannot reach perplexity {self._carried_perplexity():g} on "
-                "this neighbour graph and have the largest one it is sure to carry; "
-                "raise n_neighbors or lower perplexity."
-            )
-
-    def _row_entries(self, cost: DenseCost | GraphCost) -> int:
-        """Largest number of entries that a row can have."""
+    def longest_row(self, cost: Cost) -> int:
+        """Return the largest number of entries that a row can have."""
         return int(cost.degrees.max()) + bool(self.self_loops)
 
-    def _checked_perplexity(self, perplexity: Any, cost: DenseCost | GraphCost) -> float:
-        self.perplexity_ = clamp_perplexity(check_perplexity(perplexity), self._row_entries(cost))
-        return self.perplexity_
+    def _warn_of_problems(self) -> None:
+        if not self.report_.converged:
+            rows = self.report_.unsolved_rows
+            named = f" {rows.size} rows are unsolved (first {rows[0]}), see report_.unsolved_rows." if rows.size else ""
+            warn(f"{type(self).__name__} did not converge: {self.report_}.{named}", ConvergenceWarning)
+        if (rows := self.report_.unreachable_rows).size:
+            few = "1 row" if rows.size == 1 else f"{rows.size} rows"
+            warn(
+                f"{few} (first {rows[0]}) cannot reach perplexity {self.reached_perplexity():g} on this neighbour "
+                "graph, and got the largest one that is certain to be reachable; raise n_neighbors or lower perplexity."
+            )
+
+
+def _count_columns(X: Any) -> int:
+    return int(np.shape(X[0])[1] if isinstance(X, tuple) else np.shape(X)[1])
 
 
 def closed_form_report(**extra: Any) -> SolveReport:
-    """Report of an affinity that no iteration is needed for."""
+    """Return the report of an affinity that needs no iteration."""
     defaults: dict[str, Any] = {"n_iter": 0, "n_passes": 1, "marginal_gap": np.nan, "entropy_gap": np.nan}
     return SolveReport(converged=True, reason=Reason.CLOSED_FORM.value, **{**defaults, **extra})
 
 
 def marginal_gap(P: Matrix) -> float:
-    """Largest distance of a row sum from 1."""
+    """Return the largest distance of a row sum from 1."""
     return float(np.max(np.abs(P.sum(axis=1, dtype=float) - 1.0)))
 
 
 def symmetrize(P: Matrix) -> Matrix:
-    """(P + P^T) / 2, a dense P in place."""
+    """Return (P + P^T) / 2, computed in place if P is dense."""
     if sparse.issparse(P):
         return ((P + P.T) / 2).tocsr()
     return symmetrize_in_place(P)
 
 
 def row_entropies(P: Matrix) -> NDArray[np.floating[Any]]:
-    """-sum_j P_ij (log P_ij - 1), whose value at a uniform row of xi entries is log(xi) + 1."""
+    """Compute -sum_j P_ij (log P_ij - 1) of every row, which is log(xi) + 1 for a uniform row of xi entries."""
     if sparse.issparse(P):
         terms = P.copy()
         terms.data = terms.data * (1.0 - np.log(np.where(terms.data > 0.0, terms.data, 1.0)))
         return np.asarray(terms.sum(axis=1), dtype=float).ravel()
     out = np.empty(P.shape[0])
-    for start in range(0, P.shape[0], ROWS_AT_ONCE):
-        block = P[start : start + ROWS_AT_ONCE].astype(float)
-        out[start : start + ROWS_AT_ONCE] = np.sum(block * (1.0 - np.log(np.where(block > 0.0, block, 1.0))), axis=1)
+    for block in row_blocks(P.shape[0]):
+        p = P[block].astype(float)
+        out[block] = np.sum(p * (1.0 - np.log(np.where(p > 0.0, p, 1.0))), axis=1)
     return out
 
 
 def row_perplexities(P: Matrix) -> NDArray[np.floating[Any]]:
-    """exp(H - 1) of every row, as in the paper; where the row sums to one, its effective number of neighbours."""
-    return np.exp(row_entropies(P) - 1.0)
+    """Compute exp(H - 1) of every row; if the row sums to one, this is its effective number of neighbours."""
+    perplexities: NDArray[np.floating[Any]] = np.exp(row_entropies(P) - 1.0)
+    return perplexities

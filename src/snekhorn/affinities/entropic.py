@@ -1,33 +1,37 @@
-"""Entropic affinity: every row a Gaussian kernel with the bandwidth that gives it the same entropy."""
+"""Entropic affinity: every row is a Gaussian kernel, with the bandwidth that gives all rows the same entropy."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
-from ..geometry.costs import Array, DenseCost, GraphCost
-from ..kernels.bandwidth_search import BANDWIDTH, ENTROPY, LOG_NORMALIZER, NEAREST
+from ..geometry.costs import Array, Cost, Matrix, NeighborGraph
+from ..kernels import bandwidth_search
 from ..runtime.checks import check_choice, check_perplexity
+from ..runtime.execution import Execution
 from ..solvers.solve_report import Reason, SolveReport
-from .affinity import Affinity, Matrix, marginal_gap, symmetrize
-from .dual_start import entropic_duals
+from .affinity import Affinity, marginal_gap, symmetrize
 
 ENTROPY_TOLERANCE = 1e-8
-MOST_ENTRIES = 0.9  # share of its entries that a row of few costs is asked to use
+MOST_ENTRIES = 0.9  # share of its entries that a short row is asked to use; a larger one flattens the row
+LAST_DIGITS = 64.0  # rounding error of a cost, in units of its last digit
 
 
 class EntropicAffinity(Affinity):
     """Entropic affinity of SNE and t-SNE.
 
-        P_ij = exp(-C_ij / eps_i) / sum_l exp(-C_il / eps_i)    with    H(P_i) = log(xi) + 1,
+        P_ij = exp(-C_ij / eps_i) / sum_l exp(-C_il / eps_i)    with    H(P_i) = log(xi) + 1.
 
-    the cheapest, in the sum of P_ij C_ij, of the row-stochastic matrices whose rows have at least that entropy.
+    Of all row-stochastic matrices whose rows have at least that entropy, it has the smallest sum of P_ij C_ij.
 
     Parameters
     ----------
     perplexity : float, default=30.0
         Effective number of neighbours of every row, xi.
     symmetrize : bool, default=False
-        Return (P + P^T) / 2, as t-SNE does; its rows keep neither their sum nor their entropy.
+        Return (P + P^T) / 2, as t-SNE does. Its rows keep neither their sum nor their entropy.
     metric, n_neighbors, self_loops, n_jobs, verbose
         See `snekhorn.affinities.affinity.Affinity`.
 
@@ -38,7 +42,7 @@ class EntropicAffinity(Affinity):
     bandwidths_, entropy_dual_ : ndarray of shape (n,)
         eps, the dual variable of the entropy constraint.
     marginal_dual_ : ndarray of shape (n,)
-        lambda, that of the row sums: P_ij = exp((lambda_i - C_ij) / eps_i).
+        lambda, the dual variable of the row sums: P_ij = exp((lambda_i - C_ij) / eps_i).
 
     References
     ----------
@@ -64,23 +68,22 @@ class EntropicAffinity(Affinity):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_perplexity(self.perplexity)
         check_choice(self.symmetrize, "symmetrize", (True, False))
 
-    def _compute(self, cost: DenseCost | GraphCost) -> tuple[Matrix, SolveReport]:
-        target = np.log(self._checked_perplexity(self.perplexity, cost))
-        rows = cost.rows(self_loops=self.self_loops, entropy=target)
-        self.marginal_dual_, self.entropy_dual_ = entropic_duals(rows)
+    def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
+        target = np.log(self.usable_perplexity(self.perplexity, cost))
+        rows = KernelRows.with_entropy(cost, target, self_loops=self.self_loops)
+        self.marginal_dual_, self.entropy_dual_ = rows.duals
         self.bandwidths_ = self.entropy_dual_
-        inverse, nearest, log_normalizer = 1.0 / self.bandwidths_, rows[:, NEAREST], rows[:, LOG_NORMALIZER]
-        P = cost.kernel_affinity(inverse, nearest, log_normalizer, self_loops=self.self_loops)
-        report = entropic_report(P, rows[:, ENTROPY], target)
+        P = rows.affinity(cost, self_loops=self.self_loops)
+        report = _report(P, rows.entropy, target)
         return (symmetrize(P) if self.symmetrize else P), report
 
 
-def entropic_report(P: Matrix, entropy: Array, target: float) -> SolveReport:
-    """Rows above the target (more equally near points than the perplexity) or below it (too few neighbours)."""
+def _report(P: Matrix, entropy: Array, target: float) -> SolveReport:
+    """Report rows above the target (more equally near points than the perplexity) and below it (too few neighbours)."""
     above = entropy > target + ENTROPY_TOLERANCE
     below = entropy < target - ENTROPY_TOLERANCE
     return SolveReport(
@@ -95,11 +98,86 @@ def entropic_report(P: Matrix, entropy: Array, target: float) -> SolveReport:
     )
 
 
-def entropic_rows(costs: Array, perplexity: float, n_threads: int) -> Array:
-    """Entropic affinity of rows of costs (m, k), each by itself."""
+@dataclass(frozen=True)
+class KernelRows:
+    """Rows exp(-C_ij / bandwidth_i), normalised, described by one number of each kind per row.
+
+    Attributes
+    ----------
+    bandwidth : ndarray of shape (n,)
+    nearest : ndarray of shape (n,)
+        Smallest cost of the row, which is subtracted from its costs: far outliers would lose their digits otherwise.
+    log_normalizer : ndarray of shape (n,)
+        log sum_j exp(-(C_ij - nearest_i) / bandwidth_i).
+    entropy : ndarray of shape (n,)
+        -sum_j P_ij log P_ij.
+    """
+
+    bandwidth: Array
+    nearest: Array
+    log_normalizer: Array
+    entropy: Array
+
+    @classmethod
+    def with_entropy(cls, cost: Cost, entropy: Any, *, self_loops: bool) -> KernelRows:
+        """Search the bandwidth at which each row has this entropy."""
+        rows = _kernel_rows(cost, np.zeros(cost.n_points), entropy, self_loops=self_loops)
+        bandwidth = rows[:, bandwidth_search.BANDWIDTH]
+        nearest = rows[:, bandwidth_search.NEAREST]
+        bandwidth = _with_usual_bandwidth(bandwidth, nearest)
+        return cls(bandwidth, nearest, rows[:, bandwidth_search.LOG_NORMALIZER], rows[:, bandwidth_search.ENTROPY])
+
+    @classmethod
+    def with_bandwidth(cls, cost: Cost, bandwidth: float, *, self_loops: bool) -> KernelRows:
+        """Use one bandwidth for all rows."""
+        rows = _kernel_rows(cost, np.full(cost.n_points, 1.0 / bandwidth), 0.0, self_loops=self_loops)
+        return cls(
+            np.full(cost.n_points, bandwidth),
+            rows[:, bandwidth_search.NEAREST],
+            rows[:, bandwidth_search.LOG_NORMALIZER],
+            rows[:, bandwidth_search.ENTROPY],
+        )
+
+    @property
+    def duals(self) -> Array:
+        """The (lambda, eps) with which the rows are exp((lambda_i - C_ij) / eps_i)."""
+        return np.stack([self.nearest - self.bandwidth * self.log_normalizer, self.bandwidth])
+
+    def affinity(self, cost: Cost, *, self_loops: bool) -> Matrix:
+        """Compute the matrix P_ij = exp(-(C_ij - nearest_i) / bandwidth_i - log_normalizer_i)."""
+        inverse = 1.0 / self.bandwidth
+
+        def formula(C: Array, i: Any, j: Any) -> Array:
+            return np.asarray(np.exp(-(C - self.nearest[i]) * inverse[i] - self.log_normalizer[i]))
+
+        return cost.map_pairs(formula, self_loops=self_loops)
+
+
+def _kernel_rows(cost: Cost, inverse: Array, entropy: Any, *, self_loops: bool) -> Array:
+    """Run the compiled search; a row whose inverse bandwidth is 0 gets the one with this entropy."""
+    n = cost.n_points
+    target, rows = np.empty(n), np.empty((n, bandwidth_search.N_COLUMNS))
+    target[:] = entropy
+    rounding = LAST_DIGITS * float(np.finfo(cost.dtype).eps)
+    cost.over_rows(bandwidth_search.search_rows, self_loops, inverse, target, rounding, rows)
+    return rows
+
+
+def _with_usual_bandwidth(bandwidth: Array, nearest: Array) -> Array:
+    """Give rows whose costs are all equal, which any bandwidth suits, a usual one of these data."""
+    free = np.isinf(bandwidth)
+    for usual in (bandwidth[~free], nearest):
+        if free.any() and usual.size and (median := np.median(usual)) > 0.0:
+            return np.where(free, median, bandwidth)
+    return np.where(free, 1.0, bandwidth)  # all points are equal
+
+
+def entropic_weights(costs: Array, perplexity: float, execution: Execution) -> Array:
+    """Compute the entropic affinity of rows of costs (m, k), each independently of the others."""
     m, k = costs.shape
-    graph = GraphCost(np.arange(0, m * k + 1, k), np.tile(np.arange(k), m), costs.ravel(), n_threads)
-    rows = graph.rows(self_loops=False, entropy=np.log(min(perplexity, MOST_ENTRIES * k)))
+    graph = NeighborGraph.from_lists(np.tile(np.arange(k), (m, 1)), costs, execution)
+    target = np.log(min(perplexity, MOST_ENTRIES * k))
+    rows = KernelRows.with_entropy(graph, target, self_loops=False)
     nearest = costs.min(axis=1, keepdims=True)
-    p = np.exp((nearest - costs) / rows[:, [BANDWIDTH]])
-    return p / p.sum(axis=1, keepdims=True)
+    p = np.exp((nearest - costs) / rows.bandwidth[:, None])
+    return np.asarray(p / p.sum(axis=1, keepdims=True))

@@ -1,4 +1,4 @@
-"""Gaussian affinity with one bandwidth, normalised by row."""
+"""Gaussian affinity: one bandwidth for all points, normalised by row."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ..geometry.costs import Array, DenseCost, GraphCost
-from ..kernels.bandwidth_search import BANDWIDTH, ENTROPY, LOG_NORMALIZER, NEAREST
+from ..geometry.costs import Array, Cost, Matrix
 from ..runtime.checks import check_choice, check_perplexity, check_positive
 from ..solvers.solve_report import SolveReport
-from .affinity import Affinity, Matrix, closed_form_report, marginal_gap, symmetrize
+from .affinity import Affinity, closed_form_report, marginal_gap, symmetrize
+from .entropic import KernelRows
 
-WIDEST_SEARCH = 60  # e^60 either way: no data is further from the median bandwidth of its rows
-MISSED = 1e-6  # of the average entropy: no bandwidth has the one asked for
-FLAT = 1e-10  # of an entropy or a logarithm: smaller differences are rounding
+WIDEST_SEARCH = 60  # steps of a factor of e from the median bandwidth of the rows; no data are farther away
+MISSED = 1e-6  # distance of the average entropy from the target that no bandwidth can remove
+FLAT = 1e-10  # differences of entropies or logarithms below this are rounding
 
 
 class GaussianAffinity(Affinity):
@@ -26,9 +26,9 @@ class GaussianAffinity(Affinity):
     Parameters
     ----------
     bandwidth : float or None, default=None
-        nu. None takes the bandwidth whose average row entropy is log(xi) + 1.
+        nu. None searches the bandwidth at which the average row entropy is log(xi) + 1.
     perplexity : float, default=30.0
-        Average perplexity xi where no bandwidth is given.
+        Average perplexity xi, used if no bandwidth is given.
     symmetrize : bool, default=False
         Return (P + P^T) / 2.
     metric, n_neighbors, self_loops, n_jobs, verbose
@@ -63,37 +63,40 @@ class GaussianAffinity(Affinity):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_choice(self.symmetrize, "symmetrize", (True, False))
         check_bandwidth(self.bandwidth, self.perplexity)
 
-    def _compute(self, cost: DenseCost | GraphCost) -> tuple[Matrix, SolveReport]:
+    def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
         passes, target = 0, np.nan
         if self.bandwidth is None:
-            target = np.log(self._checked_perplexity(self.perplexity, cost))
+            target = np.log(self.usable_perplexity(self.perplexity, cost))
 
             def mean_entropy(bandwidth: float) -> float:
                 nonlocal passes
                 passes += 1
-                return float(cost.rows(self_loops=self.self_loops, bandwidth=bandwidth)[:, ENTROPY].mean())
+                return float(self._rows(cost, bandwidth).entropy.mean())
 
             self.bandwidth_ = solve_bandwidth(cost, mean_entropy, target, self_loops=self.self_loops)
         else:
             self.bandwidth_ = float(self.bandwidth)
-        rows = cost.rows(self_loops=self.self_loops, bandwidth=self.bandwidth_)
-        inverse = np.full(cost.n_points, 1.0 / self.bandwidth_)
-        P = cost.kernel_affinity(inverse, rows[:, NEAREST], rows[:, LOG_NORMALIZER], self_loops=self.self_loops)
+        rows = self._rows(cost, self.bandwidth_)
+        P = rows.affinity(cost, self_loops=self.self_loops)
         report = closed_form_report(
             n_iter=passes,
             n_passes=passes + 1,
             marginal_gap=marginal_gap(P),
-            entropy_gap=abs(float(rows[:, ENTROPY].mean()) - target),
-            **rows_beyond(rows[:, ENTROPY], target),
+            entropy_gap=abs(float(rows.entropy.mean()) - target),
+            **rows_beyond(rows.entropy, target),
         )
         return (symmetrize(P) if self.symmetrize else P), report
 
+    def _rows(self, cost: Cost, bandwidth: float) -> KernelRows:
+        return KernelRows.with_bandwidth(cost, bandwidth, self_loops=self.self_loops)
+
 
 def check_bandwidth(bandwidth: Any, perplexity: Any) -> None:
+    """Raise unless one of the two is usable: the bandwidth if it is given, the perplexity otherwise."""
     if bandwidth is None:
         check_perplexity(perplexity)
     else:
@@ -101,9 +104,9 @@ def check_bandwidth(bandwidth: Any, perplexity: Any) -> None:
 
 
 def rows_beyond(entropy: Array, target: float) -> dict[str, Any]:
-    """For the report, the rows to blame where no bandwidth has the average entropy asked for.
+    """Return, for the report, the rows to blame if no bandwidth has the average entropy asked for.
 
-    Above it, more points than the perplexity are equally near; below it, there are too few neighbours.
+    If it is above the target, more points than the perplexity are equally near; if below, there are too few neighbours.
     """
     missed = float(np.mean(entropy)) - target
     return {
@@ -112,11 +115,9 @@ def rows_beyond(entropy: Array, target: float) -> dict[str, Any]:
     }
 
 
-def solve_bandwidth(
-    cost: DenseCost | GraphCost, mean_entropy: Callable[[float], float], target: float, *, self_loops: bool
-) -> float:
-    """The bandwidth at which `mean_entropy`, an increasing function of it, is the target."""
-    start = np.log(np.median(cost.rows(self_loops=self_loops, entropy=target)[:, BANDWIDTH]))
+def solve_bandwidth(cost: Cost, mean_entropy: Callable[[float], float], target: float, *, self_loops: bool) -> float:
+    """Find the bandwidth at which `mean_entropy`, an increasing function of it, is the target."""
+    start = np.log(np.median(KernelRows.with_entropy(cost, target, self_loops=self_loops).bandwidth))
 
     def gap(log_bandwidth: float) -> float:
         return mean_entropy(np.exp(log_bandwidth)) - target
@@ -127,15 +128,18 @@ def solve_bandwidth(
         there = here + direction
         moved = gap(there)
         if value * moved <= 0.0:
-            return float(np.exp(bisect_secant(gap, here, value, there, moved)))
+            return float(np.exp(find_root(gap, here, value, there, moved)))
         if abs(moved - value) < FLAT:
             break  # more equally near points than the perplexity (duplicates), or too few neighbours
         here, value = there, moved
     return float(np.exp(here))
 
 
-def bisect_secant(gap: Callable[[float], float], a: float, gap_a: float, b: float, gap_b: float) -> float:
-    """Root of `gap` between a and b, by secant steps of Illinois type; both ends' values are known."""
+def find_root(gap: Callable[[float], float], a: float, gap_a: float, b: float, gap_b: float) -> float:
+    """Find the root of `gap` between a and b, whose values are known, by the Illinois method.
+
+    SciPy's root finders evaluate both ends again, and an evaluation here is a whole solve.
+    """
     for _ in range(100):
         if gap_b == 0.0 or abs(b - a) < FLAT:
             break

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 
-from ..geometry.building import count_neighbors
-from ..geometry.costs import DenseCost, GraphCost
+from ..errors import InputError
+from ..geometry.costs import Array, Cost, Matrix, count_neighbors
 from ..runtime.checks import check_count
 from ..solvers.solve_report import SolveReport
-from .affinity import Affinity, Matrix, closed_form_report
+from .affinity import Affinity, closed_form_report
 
 
 class SelfTuningAffinity(Affinity):
@@ -18,12 +19,12 @@ class SelfTuningAffinity(Affinity):
 
         P_ij = exp(-C_ij / (sigma_i sigma_j)),    sigma_i^2 = C_i,i(k),
 
-    i(k) the k-th nearest neighbour of i. It is symmetric and not normalised.
+    where i(k) is the k-th nearest neighbour of i. It is symmetric and not normalised.
 
     Parameters
     ----------
     k : int, default=7
-        Rank of the neighbour whose distance is the bandwidth.
+        Rank of the neighbour whose distance sets the bandwidth.
     metric, n_neighbors, self_loops, n_jobs, verbose
         See `snekhorn.affinities.affinity.Affinity`.
 
@@ -56,25 +57,27 @@ class SelfTuningAffinity(Affinity):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_count(self.k, "k")
-        most = count_neighbors(self.n_neighbors, sys.maxsize, self._asked_perplexity())
-        if most is not None:  # known before the search, however many the points are
+        most = count_neighbors(self.n_neighbors, sys.maxsize, self.graph_perplexity())
+        if most is not None:  # known before the search, however many points there are
             self._check_rank(most)
 
     def _check_rank(self, n_neighbors: int) -> None:
         if self.k > n_neighbors:
-            raise ValueError(
-                f"k={self.k} is more than the {n_neighbors} neighbours that a point has here; lower k or raise "
-                "n_neighbors."
+            raise InputError(
+                f"k={self.k} exceeds the {n_neighbors} neighbours that a point has here; lower k or raise n_neighbors."
             )
 
-    def _compute(self, cost: DenseCost | GraphCost) -> tuple[Matrix, SolveReport]:
+    def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
         self._check_rank(int(cost.degrees.min()))
         scale = cost.kth_smallest(self.k)
-        # More than k duplicates leave no scale of their own: take the smallest there is.
+        # More than k duplicates leave a point without a scale of its own: take the smallest one there is.
         positive = scale[scale > 0.0]
-        scale = np.maximum(scale, positive.min() if positive.size else 1.0)
-        self.bandwidths_ = np.sqrt(scale)
-        P = cost.symmetrized().scaled_affinity(self.bandwidths_, self_loops=self.self_loops)
-        return P, closed_form_report()
+        sigma = np.sqrt(np.maximum(scale, positive.min() if positive.size else 1.0))
+
+        def formula(C: Array, i: Any, j: Any) -> Array:
+            return np.asarray(np.exp(C / (sigma[i] * -sigma[j])))
+
+        self.bandwidths_ = sigma
+        return cost.symmetrized().map_pairs(formula, self_loops=self.self_loops), closed_form_report()

@@ -2,86 +2,124 @@
 
 With s_ij = gamma_i + gamma_j and P_ij = exp((lambda_i + lambda_j - 2 C_ij) / s_ij), maximise
 
-    q = sum_i (h_i + 1) gamma_i + sum_i lambda_i - 1/2 sum_ij s_ij P_ij,    floor <= gamma <= ceiling,
+    q = sum_i (h_i + 1) gamma_i + sum_i lambda_i - 1/2 sum_ij s_ij P_ij,    lower <= gamma <= upper,
 
-h_i the log of the perplexity asked of row i. dq/dlambda_i is 1 minus the row's sum, dq/dgamma_i its
-target entropy minus its entropy. With gamma pinned (floor = ceiling) this is Sinkhorn's problem.
+where h_i is the log of the perplexity asked of row i. dq/dlambda_i is 1 minus the row sum, and dq/dgamma_i is the
+target entropy minus the entropy of the row. With gamma fixed (lower = upper) this is Sinkhorn's problem.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.costs import DenseCost, GraphCost
+from ..geometry.costs import Cost, DenseCost, Matrix
+from ..kernels import symmetric_sums
 from ..kernels.symmetric_sums import MASS, MASS_LOG, MASS_SCALE, W_L, W_LL, W
-from ..solvers.few_rows import FewRows
-from ..solvers.newton_cg import Array, Linear, Point
+from ..runtime.execution import Execution
+from ..solvers.newton_cg import Array, Linear, Point, RestrictedProblem, gaps
 
-SMALLEST_MASS = 1e-300
+SMALLEST_MASS = 1e-300  # its logarithm is finite
 
 
 @dataclass
 class SymmetricDual:
-    """q, its gradient and the products with its Hessian; x is (lambda, gamma), an array (2, n)."""
+    """q, its gradient and products with its Hessian; x is (lambda, gamma), an array (2, n)."""
 
-    cost: DenseCost | GraphCost
+    cost: Cost
     log_perplexity: Array | float
     self_loops: bool
     lower: Array | float
     upper: Array | float
 
-    @np.errstate(over="ignore", invalid="ignore")  # a trial step may overflow: its gap says so
+    @property
+    def execution(self) -> Execution:
+        return self.cost.execution
+
+    @np.errstate(over="ignore", invalid="ignore")  # a trial step may overflow: its gap shows it
     def evaluate(self, x: Array) -> Point:
         lam, gam = x
-        terms = self.cost.terms(lam, gam, self_loops=self.self_loops)
+        terms = self._terms(x)
         mass, mass_log = terms[:, MASS], terms[:, MASS_LOG]
         target = self.log_perplexity + 1.0
         gradient = np.stack([1.0 - mass, target - mass + mass_log])
         held = self._held(gam, gradient[1])
-        entropy_gap = np.max(np.abs(gradient[1]), initial=0.0, where=~held)
         pieces = np.stack([target * gam, lam, -0.5 * terms[:, MASS_SCALE]])
+        row_values = pieces.sum(axis=0)
+        marginal_gap, entropy_gap = gaps(gradient, held, self.execution)
         return Point(
             x=x,
-            row_values=pieces.sum(axis=0),
-            magnitude=float(np.abs(pieces).sum()),
+            value=float(self.execution.sum(row_values)),
+            row_values=row_values,
+            magnitude=float(self.execution.sum(np.abs(pieces))),
             gradient=gradient,
             rhs=self._log_residual(mass, mass_log),
             blocks=self._blocks(x, terms),
             held=held,
-            marginal_gap=float(np.max(np.abs(gradient[0]))),
-            entropy_gap=float(entropy_gap) if np.all(np.isfinite(gradient)) else np.inf,
+            marginal_gap=marginal_gap,
+            entropy_gap=entropy_gap,
         )
 
     def hessian(self, x: Array) -> Linear:
-        return self.cost.hessian(*x, self_loops=self.self_loops)
+        near: tuple[Array, ...] = (self.cost.arranged(x),)
+        if not isinstance(self.cost, DenseCost):  # products share weights, which would take two more full matrices
+            weights = np.empty((2, self.cost.n_pairs))
+            self.cost.over_rows(symmetric_sums.edge_weights, *near, weights)
+            near = (*near, weights)
 
-    def among(self, rows: NDArray[np.intp], x: Array) -> tuple[FewRows, Array] | None:
-        """The problem in which these rows alone move, on their edges; all others of a full matrix are neighbours."""
-        if isinstance(self.cost, DenseCost):
-            return None
-        cost, points = self.cost.around(rows)
-        bounds = (np.broadcast_to(bound, x[1].shape)[points] for bound in (self.log_perplexity, self.lower, self.upper))
-        log_perplexity, lower, upper = bounds
-        whole = SymmetricDual(cost, log_perplexity, self.self_loops, lower, upper)
-        return FewRows(whole, rows.size, cost.n_pairs / self.cost.n_pairs), x[:, points]
+        def product(step: Array) -> Array:
+            out = np.empty((2, self.cost.n_points))
+            step = self.cost.arranged(step)
+            self.cost.over_rows(symmetric_sums.hessian_product, *near, step, self.self_loops, out)
+            return out
+
+        return product
 
     def project(self, x: Array) -> Array:
         lam, gam = x
         # P_ii = exp(lambda_i / gamma_i) is at most 1.
         return np.stack([np.minimum(lam, 0.0) if self.self_loops else lam, np.clip(gam, self.lower, self.upper)])
 
+    def restricted_to(self, rows: NDArray[np.intp], x: Array) -> tuple[RestrictedProblem, Array] | None:
+        """Return the problem on the edges of these rows; in a full matrix, that saves nothing."""
+        if isinstance(self.cost, DenseCost):
+            return None
+        cost, points = self.cost.around(rows)
+        bounds = (np.broadcast_to(bound, x[1].shape)[points] for bound in (self.log_perplexity, self.lower, self.upper))
+        log_perplexity, lower, upper = bounds
+        whole = SymmetricDual(cost, log_perplexity, self.self_loops, lower, upper)
+        return RestrictedProblem(whole, rows.size, cost.n_pairs / self.cost.n_pairs), x[:, points]
+
+    def scaled(self, x: Array, n_steps: int) -> Array:
+        """Take Sinkhorn steps, one pass each, which scale all rows at once towards a sum of one."""
+        for _ in range(n_steps):
+            mass = self._terms(x)[:, MASS]
+            x = self.project(np.stack([x[0] - x[1] * np.log(np.maximum(mass, SMALLEST_MASS)), x[1]]))
+        return x
+
+    def affinity(self, x: Array) -> Matrix:
+        """Compute P_ij = exp((lambda_i + lambda_j - 2 C_ij) / (gamma_i + gamma_j))."""
+        entries = self.cost.new_entries()
+        self.cost.over_rows(symmetric_sums.write_affinity, self.cost.arranged(x), self.self_loops, entries)
+        return self.cost.as_matrix(entries, np.exp(x[0] / x[1]) if self.self_loops else None)
+
+    def _terms(self, x: Array) -> Array:
+        terms = np.empty((self.cost.n_points, symmetric_sums.N_TERMS))
+        self.cost.over_rows(symmetric_sums.row_terms, self.cost.arranged(x), self.self_loops, terms)
+        return terms
+
     def _held(self, gam: Array, slope: Array) -> NDArray[np.bool_]:
-        return ((gam <= self.lower) & (slope < 0.0)) | ((gam >= self.upper) & (slope > 0.0))
+        held: Any = ((gam <= self.lower) & (slope < 0.0)) | ((gam >= self.upper) & (slope > 0.0))
+        return np.asarray(held)
 
     def _log_residual(self, mass: Array, mass_log: Array) -> Array:
-        """Right-hand side that makes Newton's method solve log(row sum) = 0 and h(row / row sum) = h_i.
+        """Return the right-hand side with which Newton's method solves log(row sum) = 0 and h(row / row sum) = h_i.
 
-        The roots are those of the gradient and the matrix stays the Hessian, but far from them, where
-        row sums are off by orders of magnitude, these equations are nearly linear and the gradient's
-        are not.
+        The roots are those of the gradient and the matrix stays the Hessian. But far from the roots, where row sums are
+        off by orders of magnitude, these equations are nearly linear and those of the gradient are not.
         """
         mass = np.maximum(mass, SMALLEST_MASS)
         mean_log = mass_log / mass
@@ -91,7 +129,7 @@ class SymmetricDual:
 
     def _blocks(self, x: Array, terms: Array) -> tuple[Array, Array, Array]:
         a, b, c = terms[:, W], -terms[:, W_L], terms[:, W_LL]
-        if self.self_loops:  # the pair (i, i) couples a row with itself: it counts once more
+        if self.self_loops:  # the pair (i, i) couples a row with itself, so it counts twice
             lam, gam = x
             own = lam / gam
             w = np.exp(own) / (2.0 * gam)

@@ -103,7 +103,7 @@ def embed(  # noqa: PLR0913
 
 def fit(run: Session, model: NeighborEmbedding, X: Any, wanted: list[float]) -> list[NeighborEmbedding]:
     """Lay out at every perplexity; after an interrupt, what there is by then."""
-    from ..embedding.embedding_report import Stop
+    from ..embedding.descent import Stop
     from ..estimators.sweep import sweep
     from .doctor import compiled
 

@@ -52,7 +52,7 @@ def evaluate(  # noqa: PLR0913
         from ..runtime.checks import check_jobs
 
         check_jobs(jobs)
-        from ..geometry.building import check_metric
+        from ..geometry.distance_metrics import check_metric
         from ..geometry.preprocessing import fit_scaling
         from ..io import read_layouts
         from .report import measure, score_lines

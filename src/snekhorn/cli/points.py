@@ -47,7 +47,7 @@ class Points:
 
 def read_points(run: Session, source: Source, *, metric: str, pca: int | None, standardize: bool, seed: int) -> Points:
     """Read a file, give its columns one spread if asked, and reduce it where it is wide."""
-    from ..geometry.building import check_metric
+    from ..geometry.distance_metrics import check_metric
     from ..geometry.preprocessing import fit_reduction, fit_scaling
     from ..io import InputError
 

@@ -1,8 +1,13 @@
-"""Convolution of a grid's charges with a radial kernel, in free space, by fast Fourier transforms.
+"""Convolve the charges of a grid with a radial kernel, in free space, by fast Fourier transforms.
 
-`Padded` doubles every axis, so that no charge meets its periodic image. `Split` does that on a coarse grid only:
-the kernel is cut into a near part, zero beyond a radius, for which padding by that radius is enough on the fine
-grid, and a smooth far part, for which coarse cells are enough. Its cost is a third for large grids.
+A window, the B-spline of degree 7, ties points and nodes together: charges are spread over the nodes with it, and
+fields are gathered from the nodes with it. The transform of the kernel is divided by the squared transform of the
+window, so that spreading, convolving and gathering reproduce the kernel.
+
+`Padded` doubles every axis, so that no charge acts on the periodic image of another. `Split` doubles the axes of a
+coarse grid only. It cuts the kernel in two: a near part, which is zero beyond a radius, so that padding the fine grid
+by that radius is enough, and a smooth far part, which coarse cells resolve. On large grids it takes a third of the
+time.
 """
 
 from __future__ import annotations
@@ -12,66 +17,95 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy import fft
+from scipy.interpolate import BSpline, PPoly
 
 from ..kernels.grid_sums import RATIO, WIDTH, prolong_rows, restrict_rows
-from ..runtime.execution import run_rows
-from .potentials import Array, Kernel
-from .spline_window import sampled_transform, weights
+from ..runtime.execution import Execution
+from .charge_sums import Array, Kernel
 
-DECAY = 32  # nodes after which the inverse of the window has died away: it must not see the kernel's periodic kink
-RADIUS = 8  # coarse cells within which the near part of the kernel lives
-MATCHED = 8  # derivatives in which near and far part of the Student kernel join
-GAUSSIAN_RADIUS = 6.5  # beyond, exp(-r^2) is below 1e-18
-SPLIT_FROM = 400  # nodes along an axis; below, two grids cost more than one
+DECAY = 32  # padding in nodes; with less, the window's slowly decaying inverse reaches the kernel's periodic kink
+RADIUS = 8  # radius of the near part in coarse cells; with less, coarse cells no longer resolve the far part
+MATCHED = 8  # derivatives in which the two parts of the Student kernel agree; with fewer, the far part is less smooth
+GAUSSIAN_RADIUS = 6.5  # beyond it exp(-r^2) is below 1e-18, and there is no far part
+SPLIT_FROM = 400  # nodes along an axis; on smaller grids, two grids take longer than one
 
 Profile = Callable[[Array], Array]  # a radial kernel as a function of the squared distance
 
+_SPLINE = BSpline.basis_element(np.arange(WIDTH + 1.0))
+_PIECES = PPoly.from_spline(_SPLINE).c[:, WIDTH - 1 : 2 * WIDTH - 1]  # without the repeated knots at both ends
+WINDOW = np.ascontiguousarray(_PIECES[:, ::-1])  # node k of a point lies in piece WIDTH - 1 - k of the spline
+WINDOW_SLOPE = np.roll(WINDOW * np.arange(WIDTH - 1, -1, -1)[:, None], 1, axis=0)  # the highest power is 0
+
+
+def window_weights(fractions: Array) -> Array:
+    """Return the weights (m, WIDTH) of the nodes that points at these fractions of a cell touch."""
+    weights: Array = _powers(fractions) @ WINDOW
+    return weights
+
+
+def window_slopes(fractions: Array) -> Array:
+    """Return the derivatives of these weights."""
+    slopes: Array = _powers(fractions) @ WINDOW_SLOPE
+    return slopes
+
+
+def _powers(u: Array) -> Array:
+    return u[:, None] ** np.arange(WIDTH - 1, -1, -1)
+
+
+def _window_transform(angles: Array) -> Array:
+    """Return the Fourier transform of the window sampled at the nodes."""
+    nodes = np.arange(1, WIDTH // 2)
+    transform: Array = _SPLINE(WIDTH / 2) + 2.0 * np.cos(np.outer(angles, nodes)) @ _SPLINE(WIDTH / 2 + nodes)
+    return transform
+
 
 class Convolution(Protocol):
-    """Charges of the nodes in, potentials of the nodes out."""
+    """A map from the charges of the nodes to the field at the nodes."""
 
-    near: Array  # potential of a charge of 1 at a node, at the nodes around it, as far as it varies within cells
-    near_at_zero: float  # what that should be at distance zero
+    near: Array  # field of a unit charge at a node, at the nodes around it: the part that varies within cells
+    near_at_zero: float  # its exact value at distance zero
 
-    def __call__(self, grid: Array, n_threads: int) -> Array: ...
+    def __call__(self, grid: Array, execution: Execution) -> Array:
+        """Return the field at the nodes."""
 
 
 def choose_convolution(
     kernel: Kernel, offset: float, spacing: float, shape: tuple[int, ...], dtype: Any
 ) -> Convolution:
-    """The faster one."""
+    """Return the faster convolution with `kernel` less the constant `offset`, which is 0 on large grids."""
     if len(shape) == 1 or max(shape) < SPLIT_FROM:
         return Padded(lambda squared: kernel(squared) - offset, spacing, shape, dtype)
     return Split(kernel, spacing, shape, dtype)
 
 
 class Padded:
-    """Convolution with any kernel: axes are doubled.
+    """Convolution with any kernel, by doubling the axes.
 
     Parameters
     ----------
     profile : callable
     spacing : float
     shape : tuple of int
-        Nodes along every axis.
+        Number of nodes along every axis.
     dtype : float32 or float64
-    cells : float
-        Width of this grid's cells in units of those of the grid whose window smeared the charges; 1 where that
-        is this grid itself, and no other window is to be undone.
+    ratio : int
+        Width of this grid's cells in cells of the grid on which the charges were spread. If it is more than 1, the
+        window of that grid is divided out as well.
     """
 
-    def __init__(self, profile: Profile, spacing: float, shape: tuple[int, ...], dtype: Any, *, cells: int = 1) -> None:
+    def __init__(self, profile: Profile, spacing: float, shape: tuple[int, ...], dtype: Any, *, ratio: int = 1) -> None:
         self.lengths = tuple(_even_length(2 * nodes + DECAY) for nodes in shape)
-        transform, self.near = _transform(profile, spacing, self.lengths, cells)
+        transform, self.near = _kernel_transform(profile, spacing, self.lengths, ratio)
         self.near_at_zero = float(profile(np.zeros(1))[0])
         self.transform = transform.astype(dtype)
 
-    def __call__(self, grid: Array, n_threads: int) -> Array:
-        return _convolve(grid, self.transform, self.lengths, n_threads)
+    def __call__(self, grid: Array, execution: Execution) -> Array:
+        return _convolve(grid, self.transform, self.lengths, execution)
 
 
 class Split:
-    """Convolution in the plane, near part on the grid, far part on one with cells RATIO times as wide."""
+    """Convolution in the plane: near part on the grid itself, far part on a grid with cells RATIO times as wide."""
 
     def __init__(self, kernel: Kernel, spacing: float, shape: tuple[int, ...], dtype: Any) -> None:
         radius = RADIUS * RATIO * spacing if kernel is Kernel.STUDENT else GAUSSIAN_RADIUS
@@ -83,37 +117,37 @@ class Split:
 
         margin = int(radius / spacing) + 1
         self.lengths = tuple(_even_length(nodes + margin) for nodes in shape)
-        transform, self.near = _transform(near, spacing, self.lengths)
+        transform, self.near = _kernel_transform(near, spacing, self.lengths)
         self.near_at_zero = float(near(np.zeros(1))[0])
         self.transform = transform.astype(dtype)
         self.far: Padded | None = None
         if far is not None:
-            self.shape = tuple((nodes - 1) // RATIO + WIDTH for nodes in shape)
-            self.far = Padded(far, RATIO * spacing, self.shape, dtype, cells=RATIO)
-            self.table = weights(np.arange(RATIO) / RATIO).astype(dtype)
+            self.coarse_shape = tuple((nodes - 1) // RATIO + WIDTH for nodes in shape)
+            self.far = Padded(far, RATIO * spacing, self.coarse_shape, dtype, ratio=RATIO)
+            self.table = window_weights(np.arange(RATIO) / RATIO).astype(dtype)
 
-    def __call__(self, grid: Array, n_threads: int) -> Array:
-        nodes = np.ascontiguousarray(_convolve(grid, self.transform, self.lengths, n_threads))
+    def __call__(self, grid: Array, execution: Execution) -> Array:
+        field = np.ascontiguousarray(_convolve(grid, self.transform, self.lengths, execution))
         if self.far is not None:
-            down = self._restricted(grid, self.shape[0], n_threads)
-            coarse = self._restricted(np.ascontiguousarray(down.T), self.shape[1], n_threads)
-            field = self.far(np.ascontiguousarray(coarse.T), n_threads)
-            across = np.zeros((grid.shape[1], self.shape[0]), grid.dtype)
-            self._prolong(np.ascontiguousarray(field.T), across, n_threads)
-            self._prolong(np.ascontiguousarray(across.T), nodes, n_threads)
-        return nodes
+            down = self._restrict(grid, self.coarse_shape[0], execution)
+            coarse = self._restrict(np.ascontiguousarray(down.T), self.coarse_shape[1], execution)
+            far = self.far(np.ascontiguousarray(coarse.T), execution)
+            across = np.zeros((grid.shape[1], self.coarse_shape[0]), grid.dtype)
+            self._add_prolonged(np.ascontiguousarray(far.T), across, execution)
+            self._add_prolonged(np.ascontiguousarray(across.T), field, execution)
+        return field
 
-    def _restricted(self, fine: Array, n_coarse: int, n_threads: int) -> Array:
+    def _restrict(self, fine: Array, n_coarse: int, execution: Execution) -> Array:
         coarse = np.empty((n_coarse, fine.shape[1]), fine.dtype)
-        run_rows(restrict_rows, n_coarse, fine.size * WIDTH, n_threads, fine, self.table, coarse)
+        execution.run(restrict_rows, n_coarse, fine.size * WIDTH, fine, self.table, coarse)
         return coarse
 
-    def _prolong(self, coarse: Array, fine: Array, n_threads: int) -> None:
-        run_rows(prolong_rows, fine.shape[0], fine.size * WIDTH, n_threads, coarse, self.table, fine)
+    def _add_prolonged(self, coarse: Array, fine: Array, execution: Execution) -> None:
+        execution.run(prolong_rows, fine.shape[0], fine.size * WIDTH, coarse, self.table, fine)
 
 
 def _student_far(radius: float) -> Profile:
-    """1 / (1 + r^2) beyond the radius; inside, its Taylor polynomial in r^2 at the radius."""
+    """Return 1 / (1 + r^2) beyond the radius and its Taylor polynomial in r^2 at the radius inside."""
     edge = 1.0 + radius**2
 
     def far(squared: Array) -> Array:
@@ -124,34 +158,38 @@ def _student_far(radius: float) -> Profile:
     return far
 
 
-def _convolve(grid: Array, transform: Array, lengths: tuple[int, ...], n_threads: int) -> Array:
-    """Rows that are zero or not needed are left out of the transforms."""
-    wave = fft.rfft(grid, lengths[-1], axis=-1, workers=n_threads)
+def _convolve(grid: Array, transform: Array, lengths: tuple[int, ...], execution: Execution) -> Array:
+    """Multiply the transform of the grid, skipping rows that are zero or that nobody reads."""
+    workers = execution.n_threads
+    wave = fft.rfft(grid, lengths[-1], axis=-1, workers=workers)
     if grid.ndim == 2:
-        wave = fft.fft(wave, lengths[0], axis=0, workers=n_threads, overwrite_x=True)
+        wave = fft.fft(wave, lengths[0], axis=0, workers=workers, overwrite_x=True)
     wave *= transform
     if grid.ndim == 2:
-        wave = fft.ifft(wave, axis=0, workers=n_threads, overwrite_x=True)[: grid.shape[0]]
-    return fft.irfft(wave, lengths[-1], axis=-1, workers=n_threads)[..., : grid.shape[-1]]
+        wave = fft.ifft(wave, axis=0, workers=workers, overwrite_x=True)[: grid.shape[0]]
+    field: Array = fft.irfft(wave, lengths[-1], axis=-1, workers=workers)[..., : grid.shape[-1]]
+    return field
 
 
 def _even_length(n: int) -> int:
-    """A length of at least n that is even and fast to transform."""
+    """Return an even length of at least n whose transform is fast."""
     return 2 * int(fft.next_fast_len((n + 1) // 2, real=True))
 
 
-def _transform(profile: Profile, spacing: float, lengths: tuple[int, ...], cells: int = 1) -> tuple[Array, Array]:
-    """Transform of the kernel on the periodic grid, divided by the squared transforms of the windows.
+def _kernel_transform(
+    profile: Profile, spacing: float, lengths: tuple[int, ...], ratio: int = 1
+) -> tuple[Array, Array]:
+    """Compute the transform of the kernel on the periodic grid, divided by the squared transforms of the windows.
 
-    With it, the potential of a charge at a node, at the nodes up to WIDTH - 1 away. The kernel is even along every
-    axis, so cosine transforms of one half of each do.
+    Also return the field of a unit charge at a node, at the nodes up to WIDTH - 1 away. The kernel is even along every
+    axis, so cosine transforms of one half are enough.
     """
     axes = range(len(lengths))
     squared: Any = sum(_along(axis, lengths, (np.arange(lengths[axis] // 2 + 1) * spacing) ** 2) for axis in axes)
     half = fft.dctn(profile(squared), type=1)
     for axis in axes:
         angles = 2.0 * np.pi * np.arange(half.shape[axis]) / lengths[axis]
-        divisor = sampled_transform(angles) * (sampled_transform(angles / cells) if cells > 1 else 1.0)
+        divisor = _window_transform(angles) * (_window_transform(angles / ratio) if ratio > 1 else 1.0)
         half /= _along(axis, lengths, divisor**2)
     near = fft.idctn(half, type=1)[tuple(slice(WIDTH) for _ in axes)]
     around = near[np.ix_(*[np.abs(np.arange(1 - WIDTH, WIDTH))] * len(lengths))]

@@ -1,124 +1,160 @@
-"""The loop: gradient steps on a layout, in two phases, until the loss no longer falls."""
+"""The descent: gradient steps on a layout, in two phases, until the loss no longer decreases."""
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from types import FrameType
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from ..solvers.descent_steps import Descent
-from .embedding_report import OVERFLOW, EmbeddingReport, Stop
+from ..runtime.execution import Execution
+from ..runtime.interrupts import delayed_interrupts
+from ..solvers.descent_steps import Optimizer
+from .charge_sums import Array
+from .latent import SumMethod
 from .objective import Objective
-from .potentials import Array
+from .schedule import Phase, Schedule
 
-CHECK_EVERY = 50  # iterations between looks at the loss, which costs as much as a step
-SMALL_LOSS = 1e-2  # a loss below this counts as this much: one that tends to zero never stops falling relatively
-REORDER_FROM = 20_000  # points; above, neighbours that are near in memory too save time
+SMALL_LOSS = 1e-2  # smaller losses count as this much; one that tends to 0 would decrease relatively for ever
+REORDER_FROM = 20_000  # points; with more, sorting them so that neighbours share cache lines saves time
+POINTS_PER_CELL = 16  # of the grid that sorts them; with fewer, cells are visited back and forth more often
 
 Callback = Callable[[int, float, Array], Any]
 
 
-@dataclass(frozen=True)
-class Phase:
-    """A number of iterations under one exaggeration, and the steps they take."""
+class Stop(str, Enum):
+    """Why a descent stopped; the text tells the user what to do."""
 
-    n_iter: int
-    exaggeration: float
-    rate: float
-    momentum: float = 0.0  # where the descent has one
-    rise: int = 0  # iterations in which it rises to that, from the momentum of the phase before
+    CONVERGED = "converged: the loss decreases by less than tol per iteration"
+    MAX_ITER = "stopped at max_iter while the loss was still falling; raise max_iter to go on"
+    CALLBACK = "stopped by a callback"
+    INTERRUPTED = "interrupted from the keyboard; the layout is the one reached so far"
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """Early exaggeration, which finds the global arrangement, then the descent proper.
+@dataclass
+class EmbeddingReport:
+    """Outcome of a descent.
 
     Attributes
     ----------
-    early, main : Phase
-    tol : float
-        The descent ends where the loss falls by less than this share of itself an iteration.
-    check_every : int
-        Iterations between looks at the loss.
-    patience : int
-        Looks in a row that must find it so: a loss that swings about its course may pass one unchanged.
-    careful : bool
-        Go back to the best layout, and halve the step, where the loss has risen.
+    converged : bool
+        Whether the loss decreased by less than `tol` per iteration.
+    n_iter : int
+        Number of gradient steps.
+    reason : str
+        Why the descent stopped, in words.
+    iterations, losses : list of int, list of float
+        Iterations at which the loss was computed, and its value per point, without exaggeration. The loss is the
+        divergence of P from Q if the rows of P sum to 1, or if Q is not doubly stochastic. Otherwise it is the joint
+        objective of layout and potential.
+    marginal_gap : float or None
+        Largest distance of a row sum of Q from 1, if Q is doubly stochastic; None after an interrupt while Q was
+        balanced.
+    method : {"exact", "fft"}
+        How the sums over all pairs were computed.
     """
 
-    early: Phase
-    main: Phase
-    tol: float
-    check_every: int = CHECK_EVERY
-    patience: int = 2
-    careful: bool = True
+    converged: bool = False
+    n_iter: int = 0
+    reason: str = ""
+    iterations: list[int] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+    marginal_gap: float | None = None
+    method: SumMethod = "exact"
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether an interrupt from the keyboard ended the descent."""
+        return self.reason == Stop.INTERRUPTED.value
+
+    def stop(self, reason: Stop) -> None:
+        """Note why the descent stopped."""
+        self.reason, self.converged = reason.value, reason is Stop.CONVERGED
+
+    def __str__(self) -> str:
+        loss = f", loss {self.losses[-1]:.4f}" if self.losses else ""
+        gap = "" if self.marginal_gap is None else f", row sums of Q within {self.marginal_gap:.1e} of 1"
+        return f"{self.reason} ({self.n_iter} iterations{loss}{gap})"
 
 
-def descend(
+def minimize(
     objective: Objective,
     Z: Array,
-    descent: Descent,
+    optimizer: Optimizer,
     schedule: Schedule,
     *,
     callbacks: Sequence[Callback] = (),
     verbose: bool = False,
 ) -> tuple[Array, EmbeddingReport]:
-    """The layout that the schedule leads to from Z, and the report."""
-    run = _Run(objective, Z, descent, schedule, callbacks)
-    with tqdm(total=schedule.early.n_iter + schedule.main.n_iter, disable=not verbose, unit="it") as bar:
+    """Minimise the objective from the layout Z; return the layout reached and the report.
+
+    Parameters
+    ----------
+    objective : Objective
+    Z : array of shape (n, d)
+        Initial layout; left unchanged.
+    optimizer : Optimizer
+    schedule : Schedule
+    callbacks : sequence of callables
+        Called at every check with (iteration, loss, layout); the descent stops if one of them returns True.
+    verbose : bool
+        Whether to show progress.
+    """
+    with tqdm(total=schedule.n_iter, disable=not verbose, unit="it") as bar:
+        descent = _Descent(objective, Z, optimizer, schedule, callbacks, bar)
         try:
-            reason = run.go(bar)
+            reason = descent.run()
         except KeyboardInterrupt:
             reason = Stop.INTERRUPTED
     try:
-        run.restore_order()
-    except KeyboardInterrupt:  # held back until the order was restored
+        descent.permute(np.argsort(descent.order))  # back to the order of the caller
+    except KeyboardInterrupt:  # delayed until the order was restored
         reason = Stop.INTERRUPTED
-    run.report.reason = reason.value
-    run.report.converged = reason is Stop.CONVERGED
-    return run.Z, run.report
+    descent.report.stop(reason)
+    return descent.Z, descent.report
 
 
-class _Run:
+class _Descent:
     """The state of a descent."""
 
     def __init__(
-        self, objective: Objective, Z: Array, descent: Descent, schedule: Schedule, callbacks: Sequence[Callback]
+        self,
+        objective: Objective,
+        Z: Array,
+        optimizer: Optimizer,
+        schedule: Schedule,
+        callbacks: Sequence[Callback],
+        bar: Any,
     ) -> None:
-        self.objective, self.descent, self.schedule, self.callbacks = objective, descent, schedule, callbacks
+        self.objective, self.optimizer, self.schedule = objective, optimizer, schedule
+        self.callbacks, self.bar = callbacks, bar
         self.Z = np.array(Z, dtype=float, order="C")
         self.order = np.arange(len(Z))
-        self.damping = 1.0  # of the step, halved where the loss rises
-        self.best: tuple[float, Array] | None = None  # of the main phase: loss, with exaggeration, and layout
-        self.n_still = 0  # looks in a row at which the loss had not fallen
+        self.damping = 1.0  # factor of the steps, halved when the loss rises
+        self.accepted: tuple[float, Array] | None = None  # loss and layout of the last check that had not risen
+        self.n_still = 0  # consecutive checks without a decrease
         self.report = EmbeddingReport()
 
-    def go(self, bar: Any) -> Stop:
+    def run(self) -> Stop:
         early, main = self.schedule.early, self.schedule.main
-        self.reorder()
+        self.sort_points()
         for _ in range(early.n_iter):
             self.step(early, early.momentum)
-            bar.update()
-            if self.due() and self.look(bar):
+            if self.check_is_due() and self.check():
                 return Stop.CALLBACK
         if early.n_iter:
-            self.descent.forget()
-            self.reorder()
+            self.optimizer.reset()
+            self.sort_points()
         for i in range(main.n_iter):
-            risen = 1.0 if i >= main.rise else i / main.rise
-            self.step(main, early.momentum + risen * (main.momentum - early.momentum))
-            bar.update()
-            if self.due():
-                if self.look(bar):
+            self.step(main, self.schedule.momentum_at(i))
+            if self.check_is_due():
+                if self.check():
                     return Stop.CALLBACK
-                if self.settled():
+                if self.has_converged():
                     return Stop.CONVERGED
         return Stop.MAX_ITER
 
@@ -126,53 +162,53 @@ class _Run:
         gradient = self.objective.gradient(self.Z, phase.exaggeration)
         if (pull := self.objective.pull_of_hubs()) is not None:
             gradient /= pull
-        self.descent.step(self.Z, gradient, self.damping * phase.rate, momentum)
+        self.optimizer.step(self.Z, gradient, self.damping * phase.rate, momentum)
         self.report.n_iter += 1
+        self.bar.update()
 
-    def due(self) -> bool:
+    def check_is_due(self) -> bool:
         return self.report.n_iter % self.schedule.check_every == 0
 
-    def look(self, bar: Any) -> bool:
-        """Centre the layout, which may drift, and note the loss; whether a callback wants to stop."""
-        self.Z -= self.Z.mean(axis=0)
+    def check(self) -> bool:
+        """Centre the layout, which may drift, and record the loss; return whether a callback asks to stop."""
+        self.Z -= self.objective.execution.sum(self.Z, axis=0) / len(self.Z)
         loss = self.objective.loss(self.Z)
-        if not np.isfinite(loss):
-            raise FloatingPointError(OVERFLOW)
         self.report.iterations.append(self.report.n_iter)
         self.report.losses.append(loss)
-        bar.set_postfix(loss=f"{loss:.4f}")
+        self.bar.set_postfix(loss=f"{loss:.4f}")
         layout = self.in_given_order() if self.callbacks else self.Z
-        wishes = [callback(self.report.n_iter, loss, layout) for callback in self.callbacks]  # all are called
-        return any(wishes)
+        answers = [callback(self.report.n_iter, loss, layout) for callback in self.callbacks]  # call all of them
+        return any(answers)
 
-    def settled(self) -> bool:
-        """Whether the loss has stopped falling; where it rises, go back to the best layout and halve the step."""
+    def has_converged(self) -> bool:
+        """Compare the loss with that of the last check; if it has risen, return to that layout and halve the steps."""
         exaggeration = self.schedule.main.exaggeration
         loss = self.report.losses[-1] if exaggeration == 1.0 else self.objective.loss(self.Z, exaggeration)
-        if self.best is None:
-            self.best = (loss, self.Z.copy())
+        if self.accepted is None:
+            self.accepted = (loss, self.Z.copy())
             return False
+        accepted_loss, accepted_layout = self.accepted
+        decrease = accepted_loss - loss
         allowed = self.schedule.tol * self.schedule.check_every * max(abs(loss), SMALL_LOSS)
-        fall = self.best[0] - loss
-        if fall < -allowed and self.schedule.careful:
+        if decrease < -allowed and self.schedule.careful:
             self.damping /= 2
             self.n_still = 0
-            self.descent.forget()
-            self.Z = self.best[1].copy()
+            self.optimizer.reset()
+            self.Z = accepted_layout.copy()
             return False
-        self.best = (loss, self.Z.copy())
-        self.n_still = self.n_still + 1 if abs(fall) < allowed else 0
+        self.accepted = (loss, self.Z.copy())
+        self.n_still = self.n_still + 1 if abs(decrease) < allowed else 0
         return self.n_still >= self.schedule.patience
 
-    def reorder(self) -> None:
-        """Have points that are near in the layout near in memory, too."""
+    def sort_points(self) -> None:
+        """Sort many points so that those near each other in the layout are near each other in memory."""
         if len(self.Z) >= REORDER_FROM:
-            self.permute(_locality(self.Z))
+            self.permute(_locality_order(self.Z, self.objective.execution))
 
-    def permute(self, order: Any) -> None:
-        with _interrupts_held_back():  # half of the state in another order would be a layout of other points
+    def permute(self, order: NDArray[np.intp]) -> None:
+        with delayed_interrupts():  # with half of the state permuted, the layout would be of the wrong points
             self.objective.permute(order)
-            self.descent.permute(order)
+            self.optimizer.permute(order)
             self.Z, self.order = self.Z[order], self.order[order]
 
     def in_given_order(self) -> Array:
@@ -180,34 +216,15 @@ class _Run:
         layout[self.order] = self.Z
         return layout
 
-    def restore_order(self) -> None:
-        self.permute(np.argsort(self.order))
 
-
-@contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Let an interrupt from the keyboard take effect only where the block has ended."""
-    handler = signal.getsignal(signal.SIGINT)
-    if not callable(handler) or threading.current_thread() is not threading.main_thread():
-        yield  # interrupts do not arrive here
-        return
-    held: list[tuple[int, FrameType | None]] = []
-    signal.signal(signal.SIGINT, lambda *interrupt: held.append(interrupt))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-    if held:
-        handler(*held[0])
-
-
-def _locality(Z: Array) -> Any:
-    """An order in which points near in the plane are near: cells of a coarse grid, rows there and back."""
-    cells = int(np.sqrt(len(Z) / 16)) + 1
-    low, span = Z.min(axis=0), np.ptp(Z, axis=0).max() or 1.0
-    cell = ((Z - low) / span * cells).astype(np.int64)
+def _locality_order(Z: Array, execution: Execution) -> NDArray[np.intp]:
+    """Return an order that follows the rows of a coarse grid, every other row backwards."""
+    n_cells = int(np.sqrt(len(Z) / POINTS_PER_CELL)) + 1
+    low, high = execution.min(Z, axis=0), execution.max(Z, axis=0)
+    span = (high - low).max() or 1.0
+    cell = ((Z - low) / span * n_cells).astype(np.int64)
     key = cell[:, 0]
     for axis in range(1, Z.shape[1]):
-        back = key % 2 == 1
-        key = key * (cells + 1) + np.where(back, cells - cell[:, axis], cell[:, axis])
+        backwards = key % 2 == 1
+        key = key * (n_cells + 1) + np.where(backwards, n_cells - cell[:, axis], cell[:, axis])
     return np.argsort(key, kind="stable")

@@ -1,4 +1,4 @@
-"""Where the descent starts from."""
+"""Initial layouts: principal components, eigenvectors of P, or noise."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 
 from ..geometry.preprocessing import fit_reduction
-from .potentials import Array
+from .charge_sums import Array
 
-SPREAD = 1e-2  # standard deviation of the start along its widest axis: small against the kernels' width of 1
-SPECTRAL_STEPS = 100
-SPECTRAL_EXTRA = 4  # directions beyond those wanted, for a faster approach
+SPREAD = 1e-2  # standard deviation along the widest axis; the kernels are 1 wide, and in a wide start points get stuck
+NOISE = 1e-2  # spread of an axis on which nothing varies, relative to SPREAD; with 0, the axis would never be used
+FLAT = 1e-8  # axes with less than this fraction of the widest spread count as such
+SPECTRAL_STEPS = 100  # more would refine directions that the descent changes anyway
+SPECTRAL_EXTRA = 4  # directions beyond those wanted; with more, each step converges faster and takes longer
 
 
 def pca_layout(X: Any, n_components: int, seed: int = 0) -> Array:
-    """Principal components of X, the sign of each such that its largest loading is positive."""
+    """Return the principal components of X, each with the sign that makes its largest loading positive."""
     found = fit_reduction(X, n_components, seed).apply(X)
     Z = np.zeros((X.shape[0], n_components))
     Z[:, : found.shape[1]] = np.where(found.std(axis=0) > _rounding(X), found, 0.0)
@@ -23,21 +25,21 @@ def pca_layout(X: Any, n_components: int, seed: int = 0) -> Array:
 
 
 def random_layout(n: int, n_components: int, seed: int) -> Array:
-    """Independent Gaussian coordinates."""
+    """Return independent Gaussian coordinates."""
     return np.random.default_rng(seed).normal(scale=SPREAD, size=(n, n_components))
 
 
 def spectral_layout(P: Any, n_components: int, seed: int = 0) -> Array:
-    """Leading eigenvectors of P after the constant one.
+    """Return the leading eigenvectors of the normalised P after the constant one.
 
-    A fixed number of steps of subspace iteration: unlike an eigenvalue solver run to convergence it cannot hang
-    on graphs of many components, and a start needs no more.
+    Subspace iteration takes a fixed number of steps. Unlike an eigenvalue solver that runs to convergence, it cannot
+    hang on graphs of many components, and an initial layout needs no more accuracy.
     """
     n = P.shape[0]
     P = (P + P.T) / 2
     root = np.sqrt(np.maximum(np.asarray(P.sum(axis=1)).ravel(), np.finfo(float).tiny))
     constant = root / np.linalg.norm(root)
-    n_directions = min(n - 1, n_components + SPECTRAL_EXTRA)  # the constant one is left out
+    n_directions = min(n - 1, n_components + SPECTRAL_EXTRA)  # without the constant one
     V = np.random.default_rng(seed).normal(size=(n, n_directions))
     for _ in range(SPECTRAL_STEPS):
         V -= np.outer(constant, constant @ V)
@@ -55,17 +57,17 @@ def spectral_layout(P: Any, n_components: int, seed: int = 0) -> Array:
 
 
 def _rounding(X: Any) -> float:
-    """Variation of X that may be nothing but rounding: of its entries, or of its components, which are float64."""
+    """Return the variation that rounding alone may cause, of the entries of X or of its float64 components."""
     eps = max(2 * float(np.finfo(X.dtype).eps), 64 * float(np.finfo(float).eps))
     return eps * max(float(X.max()), -float(X.min()))
 
 
 def _scaled(Z: Array, seed: int) -> Array:
-    """Z with the standard spread; axes on which nothing varies get a little noise, or they would never be used."""
+    """Scale Z to the standard spread and fill axes on which nothing varies with a little noise."""
     Z = Z - Z.mean(axis=0)
     spread = Z.std(axis=0)
     widest = float(spread.max())
     if widest > 0.0:
         Z = Z * (SPREAD / widest)
-    noise = np.random.default_rng(seed).normal(scale=1e-2 * SPREAD, size=Z.shape)
-    return np.where(spread > 1e-8 * widest, Z, noise)
+    noise = np.random.default_rng(seed).normal(scale=NOISE * SPREAD, size=Z.shape)
+    return np.where(spread > FLAT * widest, Z, noise)

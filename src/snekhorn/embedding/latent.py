@@ -1,54 +1,68 @@
-"""The latent side of every method, and how its sums are computed."""
+"""The latent side Q of every method, and how its sums over all pairs are computed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from .grid_potential import DEFAULT, Accuracy, GridSum
-from .normalizations import DoublyStochastic, Normalization, RowSums, TotalSum
-from .potentials import DirectSum, Kernel, Potential
+from ..errors import InputError
+from ..runtime.execution import Execution
+from .charge_grid import GridSums
+from .charge_sums import ChargeSums, DirectSums, Kernel
+from .normalizations import DoublyStochastic, Normalization, RowNormalized, TotalNormalized
 
-DIRECT_LIMIT = {1: 500, 2: 2000}  # points; up to this many the direct sum is faster than the grid
+DIRECT_LIMIT = {1: 500, 2: 2000}  # points, by dimension; above, the grid is faster than the direct sum
+
+SumMethod = Literal["exact", "fft"]
+Normalized = Literal["total", "rows", "both"]
 
 
 @dataclass(frozen=True)
 class Latent:
-    """Kernel and normalisation of Q: "total", "rows", or "both" rows and columns (doubly stochastic)."""
+    """The kernel of Q, how Q is normalised, and the steps that suit both.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    normalized : {"total", "rows", "both"}
+        Q sums to n, each of its rows sums to 1, or its rows and columns do (doubly stochastic).
+    """
 
     kernel: Kernel
-    normalized: str
-    rise: ClassVar[int] = 200  # iterations in which momentum rises
+    normalized: Normalized
+    rise: ClassVar[int] = 200  # iterations; a faster rise may fling groups apart while the layout still expands
 
     @property
     def rate(self) -> float:
-        """Step of the descent proper; the Gaussian kernel's attraction does not level off with distance."""
+        """Learning rate after early exaggeration; the Gaussian kernel's attraction grows with distance."""
         return 1.0 if self.kernel is Kernel.STUDENT else 0.25
 
     @property
     def momentum(self) -> float:
-        """What it rises to; at once, it would fling groups apart while the layout expands."""
+        """Momentum after its rise; a larger one needs fewer iterations on many points and more on few."""
         return 0.95 if self.kernel is Kernel.STUDENT else 0.8
 
     @property
     def doubly_stochastic(self) -> bool:
+        """Whether rows and columns of Q sum to 1."""
         return self.normalized == "both"
 
-    def normalization(self, sums: Potential, *, self_loops: bool) -> Normalization:
+    def normalization(self, sums: ChargeSums, *, self_loops: bool) -> Normalization:
+        """Build the normalisation of Q; only a doubly stochastic Q can have self-loops."""
         if self.doubly_stochastic:
             return DoublyStochastic(sums, self_loops=self_loops)
-        return TotalSum(sums) if self.normalized == "total" else RowSums(sums)
+        return TotalNormalized(sums) if self.normalized == "total" else RowNormalized(sums)
 
 
-def choose_method(method: str, n: int, n_components: int) -> str:
-    """ "exact" or "fft"; there is no grid in three dimensions."""
+def choose_method(method: Literal["auto", "exact", "fft"], n: int, n_components: int) -> SumMethod:
+    """Return the faster method for "auto"; there is no grid in three dimensions."""
     if method == "fft" and n_components not in DIRECT_LIMIT:
-        raise ValueError(f"method='fft' works for n_components 1 and 2, got {n_components}; use 'exact' or 'auto'.")
+        raise InputError(f"method='fft' needs n_components=1 or 2, got {n_components}; use 'exact' or 'auto'.")
     if method != "auto":
         return method
     return "fft" if n > DIRECT_LIMIT.get(n_components, n) else "exact"
 
 
-def potential(method: str, kernel: Kernel, n_threads: int, accuracy: Accuracy = DEFAULT) -> Potential:
-    """The sums of charges of a method."""
-    return DirectSum(kernel, n_threads) if method == "exact" else GridSum(kernel, n_threads, accuracy)
+def make_charge_sums(method: SumMethod, kernel: Kernel, execution: Execution) -> ChargeSums:
+    """Build the sums over all pairs, direct or on a grid."""
+    return DirectSums(kernel, execution) if method == "exact" else GridSums(kernel, execution)

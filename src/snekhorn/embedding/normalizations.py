@@ -1,6 +1,6 @@
-"""How Q is made of the latent kernel, and the repulsion that follows from it.
+"""How Q is made from the latent kernel, and the repulsion that follows.
 
-All three need nothing but potentials of charges, without a point's own where Q has no self-loops.
+All three normalisations need nothing but sums of charges, without the points' own terms if Q has no diagonal.
 """
 
 from __future__ import annotations
@@ -9,76 +9,71 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .potentials import Array, Potential
+from .charge_sums import Array, ChargeSums
 
-WARM_UP = 12  # Sinkhorn steps on the first layout; with self-loops, each halves the error
+WARM_UP = 12  # most Sinkhorn steps on a first layout; with self-loops, each halves the error of the row sums
+WARM_GAP = 0.1  # error of the row sums that ends the warm-up; the descent itself reduces it further
 
 
 class Normalization(Protocol):
-    """What the objective asks of a normalisation."""
+    """What the objective needs of a normalisation."""
 
-    sums: Potential
+    sums: ChargeSums
 
-    def repulsion(self, Z: Array, rows: Array) -> Array:
-        """n times the gradient (n, d) of what the normalisation adds to the loss; `rows` are the row sums of P."""
+    def repulsion(self, Z: Array, row_sums: Array) -> Array:
+        """Return n times the gradient (n, d) of the normalisation's part of the loss; `row_sums` are those of P."""
 
-    def value(self, Z: Array, rows: Array) -> float:
-        """n times what it adds to the loss; `rows` are the row sums of P."""
-
-    def shift(self, mass: Array) -> float:
-        """n times the divergence less the loss, at the last layout; `mass` is the mean of row and column sums of P."""
+    def value(self, Z: Array, row_sums: Array) -> float:
+        """Return n times the normalisation's part of the loss; `row_sums` are those of P."""
 
     def permute(self, order: Any) -> None:
-        """Follow the points into another order."""
+        """Apply the permutation `order` to the points."""
 
 
 class DoublyStochastic:
     """Q_ij = exp(f_i + f_j) k_ij with rows that sum to 1 (SNEkhorn, t-SNEkhorn).
 
-    The loss is the joint objective <P, C> - 2 <f, 1> + sum Q, convex in f, whose minimum over f makes Q doubly
-    stochastic. Its gradient in Z is exact at any f, so f may lag: one Sinkhorn step a gradient. What is kept are the
-    charges q = e^f: the step f <- (f - log phi) / 2 is q <- sqrt(q / phi).
+    The loss is the joint objective <P, C> - 2 <f, 1> + sum Q. It is convex in f, and its minimum over f makes Q doubly
+    stochastic. Its gradient in Z is exact for any f, so f may lag behind: one Sinkhorn step per gradient is enough. The
+    state is the charges q = e^f, for which the step f <- (f - log phi) / 2 reads q <- sqrt(q / phi).
 
     Parameters
     ----------
-    sums : Potential
+    sums : ChargeSums
     self_loops : bool
         Whether the diagonal is part of Q.
     """
 
-    def __init__(self, sums: Potential, *, self_loops: bool = True) -> None:
+    def __init__(self, sums: ChargeSums, *, self_loops: bool = True) -> None:
         self.sums = sums
         self.self_loops = self_loops
         self.charges: Array | None = None
 
     @property
-    def f(self) -> Array | None:
-        """Logarithms of the charges; None before the first layout."""
+    def potential(self) -> Array | None:
+        """f, the logarithms of the charges; None before the first layout."""
         return None if self.charges is None else np.log(self.charges)
 
-    def repulsion(self, Z: Array, rows: Array) -> Array:
-        if not self.self_loops:  # one step may overshoot: nothing keeps the eigenvalues of Q from being negative
-            self.balance(Z, tol=0.1, max_steps=WARM_UP)
-        charges = self._warm(Z)
-        phi, slope = self._potential(Z, charges)
+    def repulsion(self, Z: Array, row_sums: Array) -> Array:
+        if not self.self_loops:  # Q may have negative eigenvalues then, and a single step may overshoot
+            self.balance(Z, tol=WARM_GAP, max_steps=WARM_UP)
+        charges = self._warm_charges(Z)
+        phi, slope = self._field(Z, charges)
         self.charges = _sinkhorn_step(charges, phi)
         return (2.0 * charges)[:, None] * slope
 
-    def value(self, Z: Array, rows: Array) -> float:
-        charges = self._warm(Z)
-        total = np.sum(charges * self._potential(Z, charges)[0])
-        return float(total - 2.0 * np.sum(np.log(charges)) - charges.size)
-
-    def shift(self, mass: Array) -> float:
-        """The joint objective is the divergence only where P is doubly stochastic too."""
-        return 0.0 if self.charges is None else float(2.0 * np.sum(np.log(self.charges) * (1.0 - mass)))
+    def value(self, Z: Array, row_sums: Array) -> float:
+        charges = self._warm_charges(Z)
+        execution = self.sums.execution
+        total = execution.sum(charges * self._field(Z, charges)[0])
+        return float(total - 2.0 * execution.sum(np.log(charges)) - charges.size)
 
     def balance(self, Z: Array, tol: float, max_steps: int) -> float:
-        """Sinkhorn steps at a fixed layout, until the worst row sum is within tol of 1; return its distance."""
-        charges = self._warm(Z)
+        """Take Sinkhorn steps until every row sum of Q is within `tol` of 1; return the largest distance from 1."""
+        charges = self._warm_charges(Z)
         for step in range(max_steps + 1):
-            phi, _ = self._potential(Z, charges)
-            gap = float(np.max(np.abs(charges * phi - 1.0)))
+            phi, _ = self._field(Z, charges)
+            gap = float(self.sums.execution.max(np.abs(charges * phi - 1.0)))
             if gap <= tol or step == max_steps:
                 break
             charges = _sinkhorn_step(charges, phi)
@@ -89,61 +84,57 @@ class DoublyStochastic:
         if self.charges is not None:
             self.charges = self.charges[order]
 
-    def _potential(self, Z: Array, charges: Array) -> tuple[Array, Array]:
+    def _field(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         if not self.self_loops:
-            return self.sums.others(Z, charges)
+            return self.sums.of_others(Z, charges)
         phi, slope = self.sums(Z, charges)
-        return np.maximum(phi, charges), slope  # a point's own term is the least that it can be
+        return np.maximum(phi, charges), slope  # the field is at least a point's own term
 
-    def _warm(self, Z: Array) -> Array:
+    def _warm_charges(self, Z: Array) -> Array:
         if self.charges is None:
-            self.charges = np.full(Z.shape[0], Z.shape[0] ** -0.5)  # exact where all points are one
-            self.balance(Z, tol=0.1, max_steps=WARM_UP)
+            self.charges = np.full(Z.shape[0], Z.shape[0] ** -0.5)  # exact if all points coincide
+            self.balance(Z, tol=WARM_GAP, max_steps=WARM_UP)
         return self.charges
 
 
 def _sinkhorn_step(charges: Array, phi: Array) -> Array:
-    return np.sqrt(charges) / np.sqrt(phi)  # the ratio itself may overflow
+    return np.sqrt(charges) / np.sqrt(phi)  # their ratio itself may overflow
 
 
-class TotalSum:
+class TotalNormalized:
     """Q_ij = n k_ij / sum_{k != l} k_kl, without diagonal (t-SNE, symmetric SNE)."""
 
-    def __init__(self, sums: Potential) -> None:
+    def __init__(self, sums: ChargeSums) -> None:
         self.sums = sums
 
-    def repulsion(self, Z: Array, rows: Array) -> Array:
-        phi, slope = self.sums.others(Z, np.ones(Z.shape[0]))
-        return (2.0 * Z.shape[0] / np.sum(phi)) * slope
+    def repulsion(self, Z: Array, row_sums: Array) -> Array:
+        phi, slope = self.sums.of_others(Z, np.ones(Z.shape[0]))
+        scale = 2.0 * Z.shape[0] / float(self.sums.execution.sum(phi))
+        return np.asarray(scale * slope)
 
-    def value(self, Z: Array, rows: Array) -> float:
-        phi, _ = self.sums.others(Z, np.ones(Z.shape[0]))
-        return float(np.sum(rows)) * float(np.log(np.sum(phi) / Z.shape[0]))
-
-    def shift(self, mass: Array) -> float:
-        return 0.0
+    def value(self, Z: Array, row_sums: Array) -> float:
+        phi, _ = self.sums.of_others(Z, np.ones(Z.shape[0]))
+        execution = self.sums.execution
+        return float(execution.sum(row_sums)) * float(np.log(execution.sum(phi) / Z.shape[0]))
 
     def permute(self, order: Any) -> None:
-        """Nothing depends on the order."""
+        """Do nothing: there is no state."""
 
 
-class RowSums:
+class RowNormalized:
     """Q_ij = k_ij / sum_{l != i} k_il, without diagonal (SNE)."""
 
-    def __init__(self, sums: Potential) -> None:
+    def __init__(self, sums: ChargeSums) -> None:
         self.sums = sums
 
-    def repulsion(self, Z: Array, rows: Array) -> Array:
-        phi, slope = self.sums.others(Z, np.ones(Z.shape[0]))
-        charges = rows / phi
+    def repulsion(self, Z: Array, row_sums: Array) -> Array:
+        phi, slope = self.sums.of_others(Z, np.ones(Z.shape[0]))
+        charges = row_sums / phi
         return charges[:, None] * slope + self.sums(Z, charges)[1]
 
-    def value(self, Z: Array, rows: Array) -> float:
-        phi, _ = self.sums.others(Z, np.ones(Z.shape[0]))
-        return float(np.sum(rows * np.log(phi)))
-
-    def shift(self, mass: Array) -> float:
-        return 0.0
+    def value(self, Z: Array, row_sums: Array) -> float:
+        phi, _ = self.sums.of_others(Z, np.ones(Z.shape[0]))
+        return float(self.sums.execution.sum(row_sums * np.log(phi)))
 
     def permute(self, order: Any) -> None:
-        """Nothing depends on the order."""
+        """Do nothing: there is no state."""

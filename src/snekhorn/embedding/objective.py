@@ -1,18 +1,18 @@
-"""The loss of a layout and its gradient, for every pairing of an affinity P with a latent kernel.
+"""The loss of a layout and its gradient, for every pairing of an affinity P with a latent Q.
 
-Rows of P sum to 1 (on average), so the divergence is per point and a learning rate means the same at any n.
-With C the latent cost (k = exp(-C)), all methods minimise
+Rows of P sum to 1 on average, so the divergence is per point and a learning rate means the same for any n. With C the
+latent cost (k = exp(-C)), all methods minimise
 
-    KL(P | Q) = sum P log P + <P, C> + (what the normalisation of Q adds)
+    KL(P | Q) = sum P log P + <P, C> + (the part of the normalisation of Q).
 
-and the gradient is that of <P, C>, the attraction, plus that of the normalisation, the repulsion, which is a
-potential of charges:
+The gradient is that of <P, C>, the attraction, plus that of the normalisation, the repulsion, which is the field of
+charges:
 
-    Q doubly stochastic   charges e^f, f from Sinkhorn's algorithm
+    Q doubly stochastic   charges e^f, with f from Sinkhorn's algorithm
     Q of total sum n      charges 1
     Q normalised by row   charges 1, and (row sums of P) / phi
 
-see `normalization`.
+See `normalizations`.
 """
 
 from __future__ import annotations
@@ -20,20 +20,49 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from ..errors import LayoutOverflowError
+from ..geometry.inputs import check_no_empty_row
 from ..kernels.attraction import attract, energy
 from ..kernels.graph_rows import permute_rows
-from ..runtime.execution import run_rows
-from .embedding_report import OVERFLOW
-from .normalizations import Normalization
-from .potentials import Array, Kernel
+from ..runtime.execution import Execution
+from .charge_sums import OVERFLOW, Array, Kernel
+from .latent import Latent, SumMethod, make_charge_sums
+from .normalizations import DoublyStochastic, Normalization
 
-WIDEST = 1e9  # a layout with coordinates beyond this has flown apart
-NEGLIGIBLE = 1e-6  # share of a row's mass that its smallest entries may have to be left out of the sums
-MANY = 0.05  # share of the entries that must be negligible for leaving them out to pay
-ENTRIES_AT_ONCE = 2**22
-HUB = 2.0  # mass of a point, relative to the usual one, from which on the usual step may be too long
+WIDEST = 1e9  # largest coordinate of a layout that has not diverged
+NEGLIGIBLE = 1e-6  # entries below this fraction of a row's mass / n may be left out; more would show in the loss
+MANY = 0.05  # fraction of negligible entries from which leaving them out is worth a copy of P
+ENTRIES_AT_ONCE = 2**22  # entries of P per block; larger blocks take more memory beside P
+HUB = 2.0  # mass, relative to the usual one, above which the usual step may be too long for a point
+SINKHORN_STEPS = 100  # most steps that balance Q at the end; each halves the error of the row sums
+FINE_MARGINAL = 1e-4  # tolerance of the row sums of Q below which the default grid is not accurate enough
+
+
+def make_objective(
+    P: Any, latent: Latent, *, method: SumMethod, self_loops: bool, symmetric: bool, execution: Execution
+) -> Objective:
+    """Build the objective that matches Q with P.
+
+    Parameters
+    ----------
+    P : array or sparse matrix of shape (n, n)
+        Non-negative; its scale does not matter.
+    latent : Latent
+    method : {"exact", "fft"}
+    self_loops : bool
+        Whether the diagonal is part of Q, if Q is doubly stochastic.
+    symmetric : bool
+        Whether P is known to be symmetric.
+    execution : Execution
+    """
+    P = _matched(P, latent)
+    check_no_empty_row(P)
+    normalization = latent.normalization(make_charge_sums(method, latent.kernel, execution), self_loops=self_loops)
+    dtype = np.float64 if method == "exact" else np.float32
+    return Objective(P, normalization, dtype=dtype, symmetric=symmetric)
 
 
 class Objective:
@@ -42,33 +71,23 @@ class Objective:
     Parameters
     ----------
     P : array or sparse matrix of shape (n, n)
-        Non-negative; scaled so that rows sum to 1, on average or, where Q is normalised by row, each.
-    kernel : Kernel
+        Non-negative; scaled here so that rows sum to 1 on average.
     normalization : Normalization
-    n_threads : int
+        Its sums define the kernel and the execution.
     dtype : float32 or float64
         Precision of the sums over P.
     symmetric : bool
-        Whether P is symmetric; if it is not, its symmetric part is all that <P, C> sees.
+        Whether P is symmetric. If it is not, its symmetric part is used, which is all that <P, C> depends on.
     """
 
-    def __init__(
-        self,
-        P: Any,
-        kernel: Kernel,
-        normalization: Normalization,
-        *,
-        n_threads: int = 1,
-        dtype: Any = np.float32,
-        symmetric: bool = True,
-    ) -> None:
+    def __init__(self, P: Any, normalization: Normalization, *, dtype: Any, symmetric: bool = True) -> None:
         P = sparse.csr_matrix(P)
-        self.kernel = kernel
         self.normalization = normalization
-        self.n_threads = n_threads
+        self.kernel = normalization.sums.kernel
+        self.execution = normalization.sums.execution
         scale = P.shape[0] / P.sum(dtype=float)
         self.negative_entropy = _negative_entropy(P.data, scale)
-        self.rows = self.mass = _row_sums(P) * scale
+        self.row_sums = self.mass = _row_sums(P) * scale  # mass: the mean of row and column sums
         if not symmetric:
             P = ((P + P.T) / 2).tocsr()
             self.mass = _row_sums(P) * scale
@@ -79,58 +98,113 @@ class Objective:
 
     @property
     def n_points(self) -> int:
-        return self.rows.size
+        """Number of points."""
+        return int(self.row_sums.size)
 
-    def pull_of_hubs(self) -> Array | None:
-        """By how much more than a usual point each is pulled, where that bounds the step of a descent.
-
-        The Gaussian kernel pulls in proportion to distance and mass: without a smaller step of their own, points of
-        many times the usual mass, hubs of a P that is not doubly stochastic, overshoot further every time.
-        """
-        if self.kernel is Kernel.STUDENT:
-            return None
-        return np.maximum(self.mass, 1.0)[:, None] if self.mass.max() > HUB else None
+    @property
+    def potential(self) -> Array | None:
+        """f, if Q is doubly stochastic; None before the first layout."""
+        return self.normalization.potential if isinstance(self.normalization, DoublyStochastic) else None
 
     def gradient(self, Z: Array, exaggeration: float = 1.0) -> Array:
-        """n times the gradient (n, d) of the loss, the attraction multiplied by `exaggeration`."""
-        if not np.abs(Z).max() < WIDEST:  # nor NaN
-            raise FloatingPointError(OVERFLOW)
-        pull = np.empty(Z.shape, dtype=self._data.dtype)
-        self._over_pairs(attract, Z, pull)
-        return self.normalization.repulsion(Z, self.rows) + (4.0 * exaggeration) * pull
+        """Return n times the gradient (n, d) of the loss, with the attraction multiplied by `exaggeration`."""
+        if not self.execution.max(np.abs(Z)) < WIDEST:  # NaN is not, either
+            raise LayoutOverflowError(OVERFLOW)
+        attraction = np.empty(Z.shape, dtype=self._data.dtype)
+        self._run_over_pairs(attract, Z, attraction)
+        return self.normalization.repulsion(Z, self.row_sums) + (4.0 * exaggeration) * attraction
+
+    def pull_of_hubs(self) -> Array | None:
+        """Return how much more strongly than usual each point is attracted, if that limits the step; else None.
+
+        The Gaussian kernel attracts in proportion to distance and mass. Hubs, points of many times the usual mass in a
+        P that is not doubly stochastic, would overshoot further at every iteration without smaller steps.
+        """
+        if self.kernel is Kernel.STUDENT or self.execution.max(self.mass) <= HUB:
+            return None
+        return np.asarray(np.maximum(self.mass, 1.0)[:, None])
+
+    def loss(self, Z: Array, exaggeration: float = 1.0) -> float:
+        """Return the loss, with the attraction's part multiplied by `exaggeration`; raise if it is not finite."""
+        energies = np.empty(self.n_points)
+        self._run_over_pairs(energy, Z, energies)
+        attraction = float(self.execution.sum(energies))
+        total = self.negative_entropy + exaggeration * attraction + self.normalization.value(Z, self.row_sums)
+        return _finite(total / self.n_points)
 
     def divergence(self, Z: Array) -> float:
-        """KL(P | Q) / n, which the loss is too where P has the row sums of Q."""
-        return self.loss(Z) + self.normalization.shift(self.mass) / self.n_points
+        """Return KL(P | Q) / n.
+
+        It equals the loss unless Q is doubly stochastic and P is not: the loss is the joint objective of layout and
+        potential then, which differs by 2 <f, 1 - mass>.
+        """
+        loss = self.loss(Z)
+        if (f := self.potential) is None:
+            return loss
+        return _finite(loss + float(2.0 * self.execution.sum(f * (1.0 - self.mass))) / self.n_points)
 
     @property
     def divergence_of_one_place(self) -> float:
-        """That of a layout with all points in one place, which any other should be better than."""
+        """Divergence of a layout with all points in one place, which any useful layout improves on."""
         return self.negative_entropy / self.n_points + float(np.log(self.n_points))
 
-    def loss(self, Z: Array, exaggeration: float = 1.0) -> float:
-        """What is descended, the attraction's part multiplied by `exaggeration`."""
-        rows = np.empty(self.n_points)
-        self._over_pairs(energy, Z, rows)
-        total = self.negative_entropy + exaggeration * float(np.sum(rows)) + self.normalization.value(Z, self.rows)
-        return total / self.n_points
+    def balance(self, Z: Array, marginal_tol: float) -> float | None:
+        """Balance a doubly stochastic Q at a finished layout; return the largest distance of a row sum from 1.
 
-    def permute(self, order: Any) -> None:
-        """Follow the points into another order."""
-        places = np.empty(order.size, dtype=np.uint32)
-        places[order] = np.arange(order.size, dtype=np.uint32)
+        Return None for another Q, whose rows need no balancing.
+        """
+        if not isinstance(self.normalization, DoublyStochastic):
+            return None
+        if marginal_tol < FINE_MARGINAL:
+            self.normalization.sums = self.normalization.sums.refined()
+        return self.normalization.balance(Z, marginal_tol, SINKHORN_STEPS)
+
+    def permute(self, order: NDArray[np.intp]) -> None:
+        """Apply the permutation `order` to the points."""
+        inverse = np.empty(order.size, dtype=np.uint32)
+        inverse[order] = np.arange(order.size, dtype=np.uint32)
         indptr = np.concatenate([[0], np.cumsum(np.diff(self._indptr)[order])])
-        arrays = (np.empty_like(self._indices), np.empty_like(self._data))
+        new = (np.empty_like(self._indices), np.empty_like(self._data))
         old = (self._indptr, self._indices, self._data)
-        run_rows(permute_rows, order.size, self._data.size, self.n_threads, order, places, *old, indptr, *arrays)
-        self._indptr, (self._indices, self._data) = indptr, arrays
-        self.rows, self.mass = self.rows[order], self.mass[order]
+        self.execution.run(permute_rows, order.size, self._data.size, order, inverse, *old, indptr, *new)
+        self._indptr, (self._indices, self._data) = indptr, new
+        self.row_sums, self.mass = self.row_sums[order], self.mass[order]
         self.normalization.permute(order)
 
-    def _over_pairs(self, kernel: Any, Z: Array, out: Array) -> None:
+    def _run_over_pairs(self, loop: Any, Z: Array, out: Array) -> None:
         arrays = (self._indptr, self._indices, self._data, np.ascontiguousarray(Z, dtype=self._data.dtype))
-        student = self.kernel is Kernel.STUDENT
-        run_rows(kernel, self.n_points, self._data.size, self.n_threads, *arrays, student, out)
+        self.execution.run(loop, self.n_points, self._data.size, *arrays, self.kernel is Kernel.STUDENT, out)
+
+
+def _finite(loss: float) -> float:
+    if not np.isfinite(loss):
+        raise LayoutOverflowError(OVERFLOW)
+    return loss
+
+
+def _matched(P: Any, latent: Latent) -> Any:
+    """Bring P into the form of Q: without diagonal if Q has none, with rows that sum to 1 if those of Q do."""
+    if not latent.doubly_stochastic:
+        P = _without_diagonal(P)
+    return _row_stochastic(P) if latent.normalized == "rows" else P
+
+
+def _without_diagonal(P: Any) -> Any:
+    if not P.diagonal().any():
+        return P
+    if sparse.issparse(P):
+        P = sparse.csr_matrix(P - sparse.diags(P.diagonal()))
+        P.eliminate_zeros()
+        return P
+    P = P.copy()
+    np.fill_diagonal(P, 0.0)
+    return P
+
+
+def _row_stochastic(P: Any) -> Any:
+    sums = np.asarray(P.sum(axis=1)).ravel()
+    sums = np.where(sums > 0.0, sums, 1.0)  # an empty row stays empty, for the check of P to find
+    return sparse.diags(1.0 / sums) @ P if sparse.issparse(P) else P / sums[:, None]
 
 
 def _row_sums(P: sparse.csr_matrix) -> Array:
@@ -138,7 +212,7 @@ def _row_sums(P: sparse.csr_matrix) -> Array:
 
 
 def _negative_entropy(data: Array, scale: float) -> float:
-    """sum P log P of the scaled entries, a part at a time: P may fill much of the memory."""
+    """Return sum P log P of the scaled entries, block by block: P may fill much of the memory."""
     total = 0.0
     for start in range(0, data.size, ENTRIES_AT_ONCE):
         p = data[start : start + ENTRIES_AT_ONCE] * scale
@@ -147,7 +221,7 @@ def _negative_entropy(data: Array, scale: float) -> float:
 
 
 def _without_negligible(P: sparse.csr_matrix, scale: float) -> sparse.csr_matrix:
-    """P without entries that together hold less than NEGLIGIBLE of a row, if they are many."""
+    """Leave out entries that together hold less than NEGLIGIBLE of a row, if they are many."""
     small = P.data < NEGLIGIBLE / P.shape[0] / scale
     if np.count_nonzero(small) < MANY * small.size:
         return P

@@ -1,10 +1,10 @@
-"""New points into a finished layout, each by itself.
+"""Place new points in a finished layout, each independently of the others.
 
 A new point with affinities p_j to the points of the layout goes where it minimises its own divergence
 
     L(z) = sum_j p_j C(z, z_j) + log phi(z),    phi(z) = sum_j e^{f_j} k(z, z_j),
 
-its row of Q being normalised by phi. The layout and its potential are frozen, so no new point sees another.
+in which phi normalises its row of Q. The layout and its charges are frozen, so new points do not affect each other.
 """
 
 from __future__ import annotations
@@ -14,57 +14,90 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.placement_sums import add_log, pull_places
-from ..runtime.execution import run_rows
-from .potentials import Array, Field, Kernel
+from ..kernels.placement_sums import add_log, placement_sums
+from ..runtime.execution import Execution
+from .charge_sums import Array, Field, Kernel
+from .latent import Latent, SumMethod, make_charge_sums
 
-CANDIDATES = 8  # neighbours whose places are tried as starts
-MAX_STEPS = 60
-SHORTEST_STEP = 1e-3  # of the full step, below which a point is at its place
-STILL = 1e-6  # a point that moves less than this has arrived
+CANDIDATES = 8  # nearest neighbours whose positions are tried as starts; with fewer, poor local minima are more likely
+MAX_STEPS = 60  # per point; few need as many
+SHORTEST_STEP = 1e-3  # fraction of the full step at which a point stops; a smaller one takes longer for the last digits
+STILL = 1e-6  # a point that moves by less than this has arrived
 
 
-def place(field: Field, Z: Array, indices: Any, p: Array, n_threads: int) -> Array:
-    """Places (m, d) of new points with neighbours `indices` (m, k), nearest first, and affinities p (m, k)."""
-    problem = _Placement(field, Z, indices, p, n_threads)
+def frozen_field(Z: Array, log_charges: Array | None, latent: Latent, method: SumMethod, execution: Execution) -> Field:
+    """Return the field of a fitted layout.
+
+    Parameters
+    ----------
+    Z : array of shape (n, d)
+    log_charges : array of shape (n,) or None
+        The potential f, if Q is doubly stochastic; None for charges of 1.
+    latent : Latent
+    method : {"exact", "fft"}
+        How the layout was fitted.
+    execution : Execution
+    """
+    Z = np.asarray(Z, dtype=float)
+    charges = np.ones(len(Z)) if log_charges is None else np.exp(log_charges)
+    return make_charge_sums(method, latent.kernel, execution).freeze(Z, charges)
+
+
+def place(field: Field, Z: Array, indices: Any, p: Array, execution: Execution) -> Array:
+    """Return the positions (m, d) of new points.
+
+    Parameters
+    ----------
+    field : Field
+        Field of the layout.
+    Z : array of shape (n, d)
+        The layout.
+    indices : array of shape (m, k)
+        Neighbours of the new points in the layout, nearest first.
+    p : array of shape (m, k)
+        Affinities to these neighbours.
+    execution : Execution
+    """
+    problem = _PlacementLoss(field, Z, indices, p, execution)
     starts = [Z[indices[:, k]] for k in range(min(CANDIDATES, indices.shape[1]))]
     everyone = np.arange(len(indices))
     losses = np.stack([problem.evaluate(everyone, start)[0] for start in starts])
-    places = np.stack(starts)[np.argmin(losses, axis=0), everyone]
-    loss, move = problem.evaluate(everyone, places)
-    step = np.ones(len(places))
+    positions: Array = np.stack(starts)[np.argmin(losses, axis=0), everyone]
+    loss, move = problem.evaluate(everyone, positions)
+    step = np.ones(len(positions))
     for _ in range(MAX_STEPS):
         rows = np.flatnonzero((step > SHORTEST_STEP) & (np.abs(step[:, None] * move).max(axis=1) > STILL))
         if not rows.size:
             break
-        tried = places[rows] + step[rows, None] * move[rows]
+        tried = positions[rows] + step[rows, None] * move[rows]
         new_loss, new_move = problem.evaluate(rows, tried)
-        better = (new_loss < loss[rows]) & (new_loss > -np.inf)  # a potential of 0 is noise
+        better = (new_loss < loss[rows]) & (new_loss > -np.inf)  # a field of 0 is noise
         step[rows] = np.where(better, np.minimum(1.0, 2.0 * step[rows]), step[rows] / 2)
         rows = rows[better]
-        places[rows], move[rows], loss[rows] = tried[better], new_move[better], new_loss[better]
-    return places
+        positions[rows], move[rows], loss[rows] = tried[better], new_move[better], new_loss[better]
+    return positions
 
 
-class _Placement:
-    """L and a step down from it, for all new points at once."""
+class _PlacementLoss:
+    """L of the new points and a step that decreases it."""
 
-    def __init__(self, field: Field, Z: Array, indices: Any, p: Array, n_threads: int) -> None:
-        self.field, self.Z, self.n_threads = field, np.ascontiguousarray(Z, dtype=float), n_threads
+    def __init__(self, field: Field, Z: Array, indices: Any, p: Array, execution: Execution) -> None:
+        self.field, self.execution = field, execution
+        self.Z = np.ascontiguousarray(Z, dtype=float)
         self.indices, self.p = np.ascontiguousarray(indices), np.ascontiguousarray(p, dtype=float)
 
-    def evaluate(self, rows: NDArray[np.intp], places: Array) -> tuple[Array, Array]:
-        """L of some of the points, and minus its gradient over twice the attraction's weight.
+    def evaluate(self, rows: NDArray[np.intp], positions: Array) -> tuple[Array, Array]:
+        """Return L of some of the points, and minus its gradient over twice the weight of the attraction.
 
-        That would be the way to the fixed point if there were no repulsion.
+        Without repulsion, that step would lead to the fixed point.
         """
-        places = np.ascontiguousarray(places)
-        m, d = places.shape
+        positions = np.ascontiguousarray(positions)
+        m, d = positions.shape
         sums = np.empty((m, 2 + d))
         student = self.field.kernel is Kernel.STUDENT
-        work = m * self.p.shape[1]
-        run_rows(pull_places, m, work, self.n_threads, rows, self.indices, self.p, self.Z, places, student, sums)
-        phi, slope = self.field.at(places)
+        arrays = (rows, self.indices, self.p, self.Z, positions, student, sums)
+        self.execution.run(placement_sums, m, m * self.p.shape[1], *arrays)
+        phi, slope = self.field.at(positions)
         loss = sums[:, 0].copy()
-        run_rows(add_log, m, m, 1, phi, loss)
+        self.execution.run(add_log, m, m, phi, loss)
         return loss, -(sums[:, 2:] + slope / phi[:, None] / 2) / sums[:, 1:2]

@@ -1,6 +1,34 @@
-"""Estimators: validate, compute P, lay it out, keep what was found."""
+"""Estimators: check the input, compute P, lay it out, and keep what new points need.
 
-from .methods import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn
-from .neighbor_embedding import NeighborEmbedding
+Every class of `snekhorn.registry.METHODS` is available from here.
+"""
 
-__all__ = ["SNE", "TSNE", "NeighborEmbedding", "SNEkhorn", "SymmetricSNE", "TSNEkhorn"]
+from typing import TYPE_CHECKING, Any
+
+from ..registry import METHODS, classes
+
+if TYPE_CHECKING:
+    from .methods import SNE as SNE
+    from .methods import TSNE as TSNE
+    from .methods import SNEkhorn as SNEkhorn
+    from .methods import SymmetricSNE as SymmetricSNE
+    from .methods import TSNEkhorn as TSNEkhorn
+    from .neighbor_embedding import NeighborEmbedding
+
+_CLASSES = classes(METHODS.values())
+
+__all__ = ["NeighborEmbedding", *_CLASSES]
+
+
+def __getattr__(name: str) -> Any:  # classes are imported when they are first used
+    if name in _CLASSES:
+        return _CLASSES[name].load()
+    if name == "NeighborEmbedding":
+        from .neighbor_embedding import NeighborEmbedding
+
+        return NeighborEmbedding
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

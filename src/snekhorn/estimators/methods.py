@@ -1,7 +1,7 @@
-"""The five methods: an affinity of the data, and a kernel with its normalisation."""
+"""The five methods: each is an affinity of the data, and a latent kernel with its normalisation."""
 
+from ..embedding.charge_sums import Kernel
 from ..embedding.latent import Latent
-from ..embedding.potentials import Kernel
 from .neighbor_embedding import NeighborEmbedding
 
 
@@ -9,7 +9,7 @@ class TSNEkhorn(NeighborEmbedding):
     """t-SNEkhorn: the symmetric entropic affinity, matched by a doubly stochastic Student kernel.
 
         minimise KL(P | Q) over Z
-        where Q_ij = exp(f_i + f_j) / (1 + |z_i - z_j|^2) and f makes the rows of Q sum to 1.
+        where Q_ij = exp(f_i + f_j) / (1 + |z_i - z_j|^2), with f such that the rows of Q sum to 1.
 
     Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`.
 
@@ -19,20 +19,20 @@ class TSNEkhorn(NeighborEmbedding):
     NeurIPS 2023.
     """
 
-    _latent = Latent(Kernel.STUDENT, "both")
+    latent = Latent(Kernel.STUDENT, "both")
 
 
 class SNEkhorn(NeighborEmbedding):
-    """SNEkhorn: as `TSNEkhorn`, with the Gaussian kernel.
+    """SNEkhorn: like `TSNEkhorn`, with the Gaussian kernel.
 
     Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`.
     """
 
-    _latent = Latent(Kernel.GAUSSIAN, "both")
+    latent = Latent(Kernel.GAUSSIAN, "both")
 
 
 class TSNE(NeighborEmbedding):
-    """t-SNE: the symmetrised entropic affinity, matched by a Student kernel normalised by its total sum.
+    """t-SNE: the symmetrised entropic affinity, matched by a Student kernel that is normalised by its total sum.
 
     Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`.
 
@@ -41,20 +41,20 @@ class TSNE(NeighborEmbedding):
     Van der Maaten and Hinton, Visualizing Data using t-SNE, JMLR 2008.
     """
 
-    _latent = Latent(Kernel.STUDENT, "total")
+    latent = Latent(Kernel.STUDENT, "total")
 
 
 class SymmetricSNE(NeighborEmbedding):
-    """Symmetric SNE: as `TSNE`, with the Gaussian kernel.
+    """Symmetric SNE: like `TSNE`, with the Gaussian kernel.
 
     Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`.
     """
 
-    _latent = Latent(Kernel.GAUSSIAN, "total")
+    latent = Latent(Kernel.GAUSSIAN, "total")
 
 
 class SNE(NeighborEmbedding):
-    """SNE: the entropic affinity, matched by a Gaussian kernel normalised by row.
+    """SNE: the entropic affinity, matched by a Gaussian kernel that is normalised by row.
 
     Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`.
 
@@ -63,4 +63,4 @@ class SNE(NeighborEmbedding):
     Hinton and Roweis, Stochastic Neighbor Embedding, NIPS 2002.
     """
 
-    _latent = Latent(Kernel.GAUSSIAN, "rows")
+    latent = Latent(Kernel.GAUSSIAN, "rows")

@@ -1,38 +1,52 @@
-"""Estimators: validate, compute P, lay it out, keep what was found."""
+"""The estimator: check the input, compute P, lay it out, and keep what new points need."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..affinities.affinity import Affinity
-from ..embedding.descent import Callback, descend
-from ..embedding.embedding_report import OVERFLOW, EmbeddingReport, Stop
-from ..embedding.grid_potential import TIGHT
-from ..embedding.latent import Latent, choose_method, potential
-from ..embedding.normalizations import DoublyStochastic
-from ..embedding.objective import Objective
+from ..affinities.entropic import EntropicAffinity, entropic_weights
+from ..affinities.symmetric_entropic import SymmetricEntropicAffinity
+from ..embedding.descent import EmbeddingReport, Stop, minimize
+from ..embedding.initial_layout import pca_layout, random_layout, spectral_layout
+from ..embedding.latent import Latent, choose_method
+from ..embedding.objective import Objective, make_objective
+from ..embedding.placing import frozen_field, place
+from ..embedding.schedule import make_optimizer, make_schedule
+from ..errors import InputError, reported_as_input_errors
+from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY
 from ..geometry.inputs import check_affinity_matrix, check_finite, check_layout
-from ..geometry.neighbor_index import Reference
+from ..geometry.neighbor_index import NeighborIndex
+from ..runtime.checks import check_jobs
+from ..runtime.execution import Execution, Threads
 from ..runtime.user_warnings import warn
-from .checks import check_lists, check_parameters
-from .parts import default_affinity, make_descent, make_objective, make_schedule, make_start
-from .places import place_points, placing_perplexity
-from .size import count_points, require_memory, warn_of_long_sums
+from .parameters import EmbeddingParameters
+from .resources import (
+    bytes_per_pair,
+    count_points,
+    require_memory_for_affinity,
+    require_memory_for_points,
+    warn_of_long_sums,
+)
 
 SEE_HERE = "Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`."
-SINKHORN_STEPS = 100  # each halves the error of the row sums
-COLLAPSED = 1e-3  # width of a layout; the kernels are 1 wide, and the same for all pairs below it
-FINE_MARGINAL = 1e-4  # row sums finer than this need the tight grid
+DENSE_LIMIT = 3000  # points; up to this many n_neighbors="auto" uses all pairs
+GRAPH_TOL = 1e-6  # tolerance of P on a neighbour graph: a large layout, in float32, cannot tell a smaller one
+COLLAPSED = 1e-3  # width of a layout; in a narrower one, the kernels are the same for all pairs
+NEW_POINTS_AT_ONCE = 50_000  # each takes 4 kB at perplexity 30 while it is placed
+
+Self = TypeVar("Self", bound="NeighborEmbedding")
 
 
-class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What all methods share.
+class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, EmbeddingParameters):  # type: ignore[misc]
+    """Base class of all methods.
 
     Parameters
     ----------
@@ -42,46 +56,46 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Effective number of neighbours of every point.
     metric : str, default="sqeuclidean"
         Cost between points: any metric that scikit-learn knows, or "precomputed" for a matrix of costs or a sparse
-        neighbour graph as `sklearn.neighbors.KNeighborsTransformer` writes it. Costs are used as they are: square
-        Euclidean distances for what the default does.
+        neighbour graph as `sklearn.neighbors.KNeighborsTransformer` writes it. Costs are used as they are: pass squared
+        distances to match the default.
     n_neighbors : int, "auto" or None, default="auto"
-        Neighbours that the affinity is restricted to; None for all points. "auto" takes all up to 3,000 points, and
-        three times the perplexity above.
+        Number of neighbours that the affinity is restricted to; None uses all points. "auto" uses all points up to
+        3,000, and three times the perplexity above.
     affinity : None, affinity object or "precomputed", default=None
-        None for the affinity of the method. An object of `snekhorn.affinities` matches any other P with the Q of
-        the method, and brings its own perplexity, metric, neighbours and self-loops. With "precomputed", X is P
-        itself, dense or sparse, of shape (n, n). Methods whose Q has no diagonal leave out that of P.
+        None uses the affinity of the method. An object of `snekhorn.affinities` matches any other P with the Q of the
+        method, and brings its own perplexity, metric, neighbours and self-loops. With "precomputed", X is P itself,
+        dense or sparse, of shape (n, n). Methods whose Q has no diagonal ignore that of P.
     self_loops : bool, default=False
-        Whether the diagonal is part of P. The paper has it; without it no mass is spent on the point itself and
-        the layouts are better.
+        Whether the diagonal is part of P. It is in the paper; without it no mass is spent on the point itself, and
+        layouts are better.
     latent_self_loops : bool, default=True
-        Whether the diagonal is part of Q, where Q is doubly stochastic; the other methods have none.
+        Whether the diagonal is part of a doubly stochastic Q. The other methods have none.
     init : {"pca", "spectral", "random"} or array of shape (n, n_components), default="pca"
-        The start. Where there are no features, "pca" means "spectral". An array is used as it is.
+        Initial layout. If there are no features, "pca" means "spectral". An array is used as it is.
     early_exaggeration : float, default=12.0
-        Factor of the attraction in the first 250 iterations (or the first third of max_iter).
+        Factor of the attraction in the first 250 iterations (or the first third of `max_iter`, if that is less).
     exaggeration : float, default=1.0
-        Factor of the attraction afterwards: above 1, clusters are tighter and further apart.
+        Factor of the attraction afterwards. Values above 1 make clusters tighter and move them further apart.
     learning_rate : float or "auto", default="auto"
-        Step of the descent, where "auto" is 1. It does not depend on the number of points.
+        Step size of the descent; "auto" is 1. It does not depend on the number of points.
     optimizer : {"momentum", "adam"}, default="momentum"
         "adam" is the descent of the paper, without early exaggeration.
     max_iter : int, default=2000
-        Largest number of iterations.
+        Maximum number of iterations.
     tol : float, default=3e-5
-        The descent ends where the loss falls by less than this share of itself an iteration, at two looks in a row
-        ("adam": at one).
+        Stop when the loss decreases by less than `tol` (relative, per iteration) at two consecutive checks; with
+        "adam", at one.
     marginal_tol : float, default=1e-2
-        Largest distance of a row sum of Q from 1 at the end, where Q is doubly stochastic.
+        Tolerance at the end on the distance of a row sum of a doubly stochastic Q from 1.
     method : {"auto", "exact", "fft"}, default="auto"
-        Sums over all pairs directly, or in time linear in n; "auto" takes the faster one.
+        How sums over all pairs are computed: directly, or on a grid in time linear in n. "auto" takes the faster one.
     callbacks : callable, list of callables or None, default=None
-        Called every 50 iterations ("adam": every iteration) with (iteration, loss, layout); one that returns True
-        stops the descent.
+        Called every 50 iterations ("adam": every iteration) with (iteration, loss, layout). The descent stops if one of
+        them returns True.
     n_jobs : int or None, default=None
         Number of threads; None and -1 use all cores. The result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of random starts. Other starts depend on the data alone.
+        Random seed of init="random". Other initial layouts depend on the data alone.
     verbose : bool, default=False
         Show progress.
 
@@ -92,124 +106,55 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     affinity_ : ndarray or sparse matrix of shape (n, n)
         P.
     potential_ : ndarray of shape (n,)
-        f, where Q is doubly stochastic.
+        f, if Q is doubly stochastic.
     kl_divergence_ : float
         Divergence of P from Q, per point.
     n_iter_ : int
-        Iterations made.
+        Number of iterations.
     report_ : EmbeddingReport
-        Why the descent stopped, the losses on the way, the worst row sum of Q.
+        Why the descent stopped, the history of the loss, and the largest distance of a row sum of Q from 1.
     affinity_report_ : SolveReport
-        How the affinity was computed, where it was not precomputed.
+        How the affinity was computed, unless it was precomputed.
     perplexity_ : float
-        That of new points in `transform`. It is that of P, which is less than `perplexity` where rows cannot have that
-        one; of several the largest one asked for (100 where they are "auto"); that of the estimator where the affinity
-        has none.
+        Perplexity of new points in `transform`. It is that of P, which is less than `perplexity` if rows cannot have
+        that one; of several perplexities, the largest requested (100 for "auto"); and that of the estimator if the
+        affinity has none.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
-        Their names, where X has them.
+        Names of the columns of X, if it has any.
     """
 
-    _latent: ClassVar[Latent]
+    latent: ClassVar[Latent]
 
     def __init_subclass__(cls, **arguments: Any) -> None:
-        """Let `help` of a method list the parameters, which are described here, once."""
+        """Let `help` of a method list the parameters, which are described once, here."""
         super().__init_subclass__(**arguments)
         if cls.__doc__ and NeighborEmbedding.__doc__:
             shared = NeighborEmbedding.__doc__.split("\n", 2)[2].strip()
             cls.__doc__ = cls.__doc__.replace(SEE_HERE, shared)
 
-    def __init__(  # noqa: PLR0913
-        self,
-        n_components: int = 2,
-        *,
-        perplexity: float = 30.0,
-        metric: str = "sqeuclidean",
-        n_neighbors: int | str | None = "auto",
-        affinity: Any = None,
-        self_loops: bool = False,
-        latent_self_loops: bool = True,
-        init: Any = "pca",
-        early_exaggeration: float = 12.0,
-        exaggeration: float = 1.0,
-        learning_rate: float | str = "auto",
-        optimizer: str = "momentum",
-        max_iter: int = 2000,
-        tol: float = 3e-5,
-        marginal_tol: float = 1e-2,
-        method: str = "auto",
-        callbacks: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.perplexity = perplexity
-        self.metric = metric
-        self.n_neighbors = n_neighbors
-        self.affinity = affinity
-        self.self_loops = self_loops
-        self.latent_self_loops = latent_self_loops
-        self.init = init
-        self.early_exaggeration = early_exaggeration
-        self.exaggeration = exaggeration
-        self.learning_rate = learning_rate
-        self.optimizer = optimizer
-        self.max_iter = max_iter
-        self.tol = tol
-        self.marginal_tol = marginal_tol
-        self.method = method
-        self.callbacks = callbacks
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def fit(self, X: Any, y: Any = None) -> NeighborEmbedding:
+    def fit(self: Self, X: Any, y: Any = None) -> Self:
         """Lay out the points of X.
 
         Parameters
         ----------
         X : array of shape (n, p)
-            Or what `metric` and `affinity` allow.
+            Features, or whatever `metric` and `affinity` allow.
         y : None
             Ignored.
 
         Returns
         -------
         self
-            Fitted.
+            The fitted estimator.
         """
         before = self.__dict__.copy()
         try:
-            return self._fit(X)
-        except BaseException:  # what was fitted before stays as it was
+            self._fit(X)
+        except BaseException:  # an earlier fit stays as it was
             self.__dict__ = before
             raise
-
-    def _fit(self, X: Any) -> NeighborEmbedding:
-        X = self._validated(X)
-        check_parameters(self)
-        Z = self._given_layout(X)
-        affinity = self._make_affinity(X)
-        method = choose_method(self.method, count_points(X), self.n_components)
-        require_memory(self, X, affinity)
-        warn_of_long_sums(self, count_points(X), method)
-        P = self._compute_affinity(X, affinity)
-        if Z is None:
-            Z = make_start(self, X, P)
-        objective = make_objective(self, P, method)
-        Z, report = descend(
-            objective,
-            Z,
-            make_descent(self, Z.shape),
-            make_schedule(self),
-            callbacks=self._callbacks(),
-            verbose=self.verbose,
-        )
-        self._finish(objective, Z, report, method)
-        self.affinity_, self._reference = P, self._keep_reference(X)
-        self.embedding_ = Z.astype(self._reference.dtype)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
@@ -219,9 +164,9 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def transform(self, X: Any) -> NDArray[Any]:
         """Place new points in the layout, which stays as it is.
 
-        Every point is placed by itself, where its affinities to the points of the layout are matched best; a row
-        of the training data returns the coordinates it has in the layout (of equal rows, those of the first). The
-        perplexity, `perplexity_`, is that of the fit: parameters that were changed since do not count.
+        Each point is placed independently of the others, where its affinities to the points of the layout are matched
+        best. A row of the training data returns its coordinates in the layout (of equal rows, those of the first). The
+        perplexity is `perplexity_`, that of the fit; parameters that were changed since are ignored.
 
         Parameters
         ----------
@@ -231,133 +176,220 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Returns
         -------
         ndarray of shape (m, n_components)
-            Their places.
+            Coordinates of the new points.
         """
         check_is_fitted(self)
-        return place_points(self, self._validated(X, reset=False))
+        X = self._checked_input(X, reset=False)
+        self._neighbor_index.check_queries(X)
+        execution = Threads.from_jobs(check_jobs(self.n_jobs))
+        Z = np.asarray(self.embedding_, dtype=float)
+        log_charges = self.potential_ if self.latent.doubly_stochastic else np.zeros(len(Z))
+        field = frozen_field(Z, log_charges, self.latent, self.report_.method, execution)
+        placed = np.empty((X.shape[0], Z.shape[1]), dtype=self.embedding_.dtype)
+        for start in range(0, X.shape[0], NEW_POINTS_AT_ONCE):
+            batch = slice(start, start + NEW_POINTS_AT_ONCE)
+            indices, costs, p = self._weights_of_new_points(X[batch], execution)
+            placed[batch] = place(field, Z, indices, p, execution)
+            known = costs[:, 0] == 0.0
+            placed[batch][known] = self.embedding_[indices[known, 0]]
+        return placed
 
     def save(self, path: Any) -> None:
-        """Write the fitted estimator to a file that `snekhorn.load` reads: no pickle, a versioned format."""
+        """Write the fitted estimator to a file that `snekhorn.load` reads: a versioned format, without pickle."""
         from .saved_models import save
 
         save(self, path)
 
-    def _validated(self, X: Any, *, reset: bool = True) -> Any:
-        if self._given_affinity:
+    def _fit(self, X: Any) -> None:
+        X = self._checked_input(X)
+        self.check_parameters()
+        n = count_points(X)
+        execution = Threads.from_jobs(self.n_jobs)
+        Z = None if isinstance(self.init, str) else check_layout(self.init, (n, self.n_components))
+        affinity = self._make_affinity(n)
+        method = choose_method(self.method, n, self.n_components)
+        self._check_resources(X, affinity, method, execution)
+        P = X if affinity is None else affinity.fit_transform(X)
+        self._keep_affinity(P, affinity)
+        objective = make_objective(
+            P,
+            self.latent,
+            method=method,
+            self_loops=self.latent_self_loops,
+            symmetric=self._is_symmetric,
+            execution=execution,
+        )
+        Z, report = minimize(
+            objective,
+            self._initial_layout(X, P) if Z is None else Z,
+            make_optimizer(self.optimizer, (n, self.n_components), execution),
+            make_schedule(
+                self.latent,
+                optimizer=self.optimizer,
+                learning_rate=self.learning_rate,
+                early_exaggeration=self.early_exaggeration,
+                exaggeration=self.exaggeration,
+                max_iter=self.max_iter,
+                tol=self.tol,
+            ),
+            callbacks=self.callback_list(),
+            verbose=self.verbose,
+        )
+        report.method = method
+        self._finish(objective, Z, report)
+        self._neighbor_index = NeighborIndex(X, "precomputed" if self.takes_affinity else self.cost_metric)
+        self.embedding_ = Z.astype(self._neighbor_index.dtype)
+
+    def _checked_input(self, X: Any, *, reset: bool = True) -> Any:
+        """Return X as an array, a sparse matrix or neighbour lists, and note its columns."""
+        if self.takes_affinity:
             if not reset:
-                raise ValueError("affinity='precomputed' tells nothing of new points; fit with features to transform.")
-            X = check_affinity_matrix(X, symmetric=self._latent.normalized != "rows")
-            self._note_pairs(X.shape[1])
+                raise InputError(
+                    "affinity='precomputed' says nothing about new points; fit with features to transform."
+                )
+            X = check_affinity_matrix(X, symmetric=self.latent.normalized != "rows")
+            self._note_columns_without_names(X.shape[1])
             return X
         if isinstance(X, tuple) and reset:
-            self._note_pairs(check_lists(X))
+            self._note_columns_without_names(_count_lists(X))
             return X
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",  # sums of a row round by its layout in memory
-            ensure_all_finite=False,
-            ensure_min_samples=2 if reset else 1,
-        )
+        with reported_as_input_errors():
+            X = validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                order="C",  # the rounding of a row's sums depends on its layout in memory
+                ensure_all_finite=False,
+                ensure_min_samples=2 if reset else 1,
+            )
         check_finite(X, "X")
         return X
 
-    def _note_pairs(self, n: int) -> None:
-        """Columns that are points have no names; those of an earlier fit are forgotten."""
+    def _note_columns_without_names(self, n: int) -> None:
+        """Columns that are points have no names; forget those of an earlier fit."""
         self.n_features_in_ = n
         self.__dict__.pop("feature_names_in_", None)
 
-    def _given_layout(self, X: Any) -> NDArray[Any] | None:
-        """The start, where it is an array."""
-        if isinstance(self.init, str):
+    def _make_affinity(self, n: int) -> Affinity | None:
+        """Return what computes P, or None if X is P."""
+        if self.takes_affinity:
             return None
-        return check_layout(self.init, (count_points(X), self.n_components))
+        return self.default_affinity(n) if self.affinity is None else clone(self.affinity)
 
-    def _make_affinity(self, X: Any) -> Affinity | None:
-        """What P is computed by, or None where X is P."""
-        if self._given_affinity:
-            return None
-        return default_affinity(self, count_points(X)) if self.affinity is None else clone(self.affinity)
+    def default_affinity(self, n: int) -> Affinity:
+        """Return the affinity of the method for n points, with the parameters of the estimator."""
+        all_pairs = self.n_neighbors is None or (self.n_neighbors == "auto" and n <= DENSE_LIMIT)
+        shared: dict[str, Any] = {
+            "metric": self.metric,
+            "n_neighbors": None if all_pairs else self.n_neighbors,
+            "self_loops": self.self_loops,
+            "n_jobs": self.n_jobs,
+            "verbose": self.verbose,
+        }
+        if self.latent.doubly_stochastic:
+            affinity = SymmetricEntropicAffinity(self.perplexity, **shared)
+            return affinity if all_pairs else affinity.set_params(tol=GRAPH_TOL)
+        return EntropicAffinity(self.perplexity, symmetrize=self.latent.normalized == "total", **shared)
 
-    def _compute_affinity(self, X: Any, affinity: Affinity | None) -> Any:
+    @property
+    def _is_symmetric(self) -> bool:
+        """Whether P is symmetric by construction, or was checked to be."""
+        return (self.affinity is None or self.takes_affinity) and self.latent.normalized != "rows"
+
+    def _check_resources(self, X: Any, affinity: Affinity | None, method: str, execution: Execution) -> None:
+        """Raise if memory is missing, and warn of hours of work, before any of it starts."""
+        beside = bytes_per_pair(symmetric=self._is_symmetric, doubly_stochastic=self.latent.doubly_stochastic)
         if affinity is None:
-            for name in ("affinity_report_", "perplexity_"):  # of an earlier fit
-                self.__dict__.pop(name, None)
-            return X
-        P = affinity.fit_transform(X)
+            require_memory_for_affinity(X, beside)
+        else:
+            require_memory_for_points(X, affinity, beside)
+        if method == "exact":
+            warn_of_long_sums(type(self).__name__, count_points(X), self.n_components, self.max_iter, execution)
+
+    def _keep_affinity(self, P: Any, affinity: Affinity | None) -> None:
+        """Keep P, its report, and the perplexity for new points."""
+        self.affinity_ = P
+        for name in ("affinity_report_", "perplexity_"):  # left by an earlier fit
+            self.__dict__.pop(name, None)
+        if affinity is None:
+            return
         self.affinity_report_ = affinity.report_
-        self.perplexity_ = placing_perplexity(affinity, self.perplexity)
-        return P
+        has_perplexity = any(getattr(affinity, name, None) is not None for name in ("perplexity", "perplexities"))
+        asked = affinity.graph_perplexity() if has_perplexity else self.perplexity
+        self.perplexity_ = float(getattr(affinity, "perplexity_", asked))
 
-    def _callbacks(self) -> list[Callback]:
-        if self.callbacks is None:
-            return []
-        return list(self.callbacks) if isinstance(self.callbacks, list | tuple) else [self.callbacks]
+    def _initial_layout(self, X: Any, P: Any) -> NDArray[Any]:
+        """Compute the initial layout that `init` names."""
+        if self.init == "random":
+            seed = check_random_state(self.random_state).randint(2**31)
+            return random_layout(P.shape[0], self.n_components, seed)
+        if self.init == "spectral" or self.takes_affinity or self.cost_metric == "precomputed":
+            return spectral_layout(P, self.n_components)
+        return pca_layout(X, self.n_components)
 
-    def _finish(self, objective: Objective, Z: NDArray[Any], report: EmbeddingReport, method: str) -> None:
-        """Balance Q, and note how it all went."""
-        report.method = method
+    def _finish(self, objective: Objective, Z: NDArray[Any], report: EmbeddingReport) -> None:
+        """Balance Q, and keep how it all went."""
+        name = type(self).__name__
         try:
-            report.marginal_gap = self._balance(objective, Z, method)
-        except KeyboardInterrupt:  # the layout is there: only the last digits of f are missing
-            report.reason, report.converged = Stop.INTERRUPTED.value, False
+            report.marginal_gap = objective.balance(Z, self.marginal_tol)
+        except KeyboardInterrupt:  # the layout is complete: only the last digits of f are missing
+            report.stop(Stop.INTERRUPTED)
         self.kl_divergence_ = objective.divergence(Z)
-        if not np.isfinite(self.kl_divergence_) or not np.isfinite(Z).all():
-            raise FloatingPointError(OVERFLOW)
-        if isinstance(objective.normalization, DoublyStochastic):
-            self.potential_ = objective.normalization.f
+        if (potential := objective.potential) is not None:
+            self.potential_ = potential
         self.n_iter_, self.report_ = report.n_iter, report
-        if report.reason in (Stop.MAX_ITER.value, Stop.INTERRUPTED.value):
-            warn(f"{type(self).__name__}: {report}.", ConvergenceWarning)
+        if report.marginal_gap is not None and report.marginal_gap > self.marginal_tol:
+            warn(
+                f"{name}: the row sums of Q reach 1 only within {report.marginal_gap:.1e}; keep "
+                "latent_self_loops=True, or raise marginal_tol.",
+                ConvergenceWarning,
+            )
+        if report.interrupted or report.reason == Stop.MAX_ITER.value:
+            warn(f"{name}: {report}.", ConvergenceWarning)
         if not isinstance(self.init, str) and self.kl_divergence_ > objective.divergence_of_one_place:
             warn(
-                f"{type(self).__name__}: the layout is worse than all points in one place would be, because init is so "
-                "wide that points no longer find each other; scale it to a standard deviation of 1 or less.",
+                f"{name}: the layout is worse than all points in one place would be, because init is so wide that "
+                "points no longer find each other; scale it to a standard deviation of 1 or less.",
                 ConvergenceWarning,
             )
         if np.ptp(Z, axis=0).max() < COLLAPSED:
             warn(
-                f"{type(self).__name__}: the layout has shrunk to one place, because P hardly tells pairs of points "
-                "apart; a lower perplexity, more points, or self_loops may help."
+                f"{name}: the layout has shrunk to one place, because P is nearly uniform; a lower perplexity, more "
+                "points, or self_loops may help."
             )
 
-    def _balance(self, objective: Objective, Z: NDArray[Any], method: str) -> float | None:
-        """Give the rows of Q their sum of 1, where it is doubly stochastic; return the largest distance from it."""
-        normalization = objective.normalization
-        if not isinstance(normalization, DoublyStochastic):
-            return None
-        if self.marginal_tol < FINE_MARGINAL:
-            normalization.sums = potential(method, self._latent.kernel, objective.n_threads, TIGHT)
-        gap = normalization.balance(Z, self.marginal_tol, SINKHORN_STEPS)
-        if gap > self.marginal_tol:
-            warn(
-                f"{type(self).__name__}: a row of Q sums to 1 only within {gap:.1e}; "
-                "keep latent_self_loops=True, or raise marginal_tol.",
-                ConvergenceWarning,
-            )
-        return gap
-
-    def _keep_reference(self, X: Any) -> Reference:
-        """What `transform` needs of the data."""
-        return Reference(X, "precomputed" if self._given_affinity else self._metric())
-
-    def _metric(self) -> str:
-        return getattr(self.affinity, "metric", self.metric)
-
-    @property
-    def _given_affinity(self) -> bool:
-        return isinstance(self.affinity, str) and self.affinity == "precomputed"
+    def _weights_of_new_points(self, X: Any, execution: Execution) -> tuple[Any, Any, Any]:
+        """Return neighbours of new points in the layout, their costs, and the affinities to them."""
+        n = len(self.embedding_)
+        perplexity = min(self.perplexity_, n - 1.0)
+        k = min(n, int(np.ceil(NEIGHBORS_PER_PERPLEXITY * perplexity)))
+        indices, costs = self._neighbor_index.query(X, k, execution)
+        return indices, costs, entropic_weights(costs, perplexity, execution)
 
     @property
     def _n_features_out(self) -> int:
-        return self.embedding_.shape[1]
+        return int(self.embedding_.shape[1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self._given_affinity or self._metric() == "precomputed"
+        tags.input_tags.pairwise = self.takes_affinity or self.cost_metric == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _count_lists(X: tuple[Any, ...]) -> int:
+    """Return the number of points of a pair (indices, distances); the affinity checks the rest."""
+    try:
+        indices, distances = X
+        if len(indices) == len(distances):
+            return len(indices)
+        found = f"{len(indices)} and {len(distances)} rows"
+    except (TypeError, ValueError):  # not two, or without a length
+        found = f"({', '.join(type(part).__name__ for part in X)})"
+    raise InputError(
+        f"X is a tuple, which must be (indices, distances), two arrays of one shape (n, k); got {found}. "
+        "Pass points as one array."
+    )

@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import affinities, estimators
 from ..affinities.affinity import Affinity
-from ..embedding.embedding_report import EmbeddingReport
-from ..geometry.neighbor_index import Reference
+from ..embedding.descent import EmbeddingReport
+from ..geometry.neighbor_index import NeighborIndex
 from ..solvers.solve_report import SolveReport
 
 FORMAT = 1
@@ -109,7 +109,7 @@ def _pack(value: Any, key: str, archive: dict[str, Any]) -> Any:
 
 def _fields(value: Any, key: str) -> dict[str, Any]:
     """What an object of the package is made of."""
-    if isinstance(value, Reference):
+    if isinstance(value, NeighborIndex):
         return {"kind": "reference", "X": value.X, "metric": value.metric, "dtype": str(value.dtype)}
     if isinstance(value, Affinity):
         return {"kind": type(value).__name__, **value.get_params(deep=False)}
@@ -135,7 +135,7 @@ def _unpack(value: Any, archive: Any) -> Any:
         return {name: _unpack(item, archive) for name, item in value["items"].items()}
     fields = {name: _unpack(item, archive) for name, item in value.items() if name != "kind"}
     if kind == "reference":
-        reference = Reference(fields["X"], fields["metric"])
+        reference = NeighborIndex(fields["X"], fields["metric"])
         reference.dtype = np.dtype(fields["dtype"])
         return reference
     return _known(kind, PARTS)(**fields)

@@ -1,45 +1,56 @@
-"""Layouts of the same points at several perplexities: neighbours are searched once, affinities start warm."""
+"""Lay out the same points at several perplexities: neighbours are searched once, and affinities start warm."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from sklearn.base import clone
 
-from ..affinities import SymmetricEntropicAffinity
 from ..affinities.affinity import Affinity
+from ..affinities.symmetric_entropic import SymmetricEntropicAffinity
 from ..embedding.initial_layout import pca_layout
-from ..geometry.building import FoundNeighbors, check_metric, count_neighbors, search, whitened
-from ..geometry.inputs import check_points
-from ..runtime.execution import count_threads
-from . import NeighborEmbedding
-from .checks import check_parameters
-from .parts import default_affinity
+from ..errors import InputError
+from ..geometry.costs import NeighborGraph, count_neighbors, search_neighbors
+from ..geometry.distance_metrics import check_metric, whitened
+from ..geometry.inputs import check_layout, check_points
+from ..runtime.execution import Threads
+from .neighbor_embedding import NeighborEmbedding
+
+Model = TypeVar("Model", bound=NeighborEmbedding)
 
 
-def sweep(model: NeighborEmbedding, X: Any, perplexities: Iterable[float]) -> Iterator[NeighborEmbedding]:
+def sweep(model: Model, X: Any, perplexities: Iterable[float]) -> Iterator[Model]:
     """Fit a clone of `model` at each perplexity, from the smallest, and yield it.
 
-    The clones hold their own `affinity_`, and cannot `transform`: fit again at the perplexity that was best.
+    The clones have their own `affinity_` and cannot `transform`: fit again at the perplexity that you choose. Layouts
+    nearly match, but are not identical to, separate fits.
 
     Parameters
     ----------
     model : estimator
-        Of features, with the affinity of its method.
+        A method with its own affinity (affinity=None), for features.
     X : array of shape (n, p)
+        Features.
     perplexities : iterable of float
+        Perplexities to fit; repeated ones are fitted once.
+
+    Yields
+    ------
+    estimator
+        A fitted clone of `model`.
     """
     if model.affinity is not None or model.metric == "precomputed":
-        raise ValueError("sweep needs features and the affinity of the method: affinity=None and another metric.")
+        raise InputError("sweep needs features and the method's own affinity; pass affinity=None and another metric.")
     X = check_points(X)
-    models = [clone(model).set_params(perplexity=perplexity) for perplexity in sorted(set(perplexities))]
+    models: list[Model] = [clone(model).set_params(perplexity=perplexity) for perplexity in sorted(set(perplexities))]
     if not models:
-        raise ValueError("perplexities is empty; pass at least one.")
+        raise InputError("perplexities is empty; pass at least one.")
     for one in models:
-        check_parameters(one)
-        one._given_layout(X)  # raises where it does not fit the points
-    affinity = default_affinity(models[-1], X.shape[0])
+        one.check_parameters()
+        if not isinstance(one.init, str):
+            check_layout(one.init, (X.shape[0], one.n_components))
+    affinity = models[-1].default_affinity(X.shape[0])
     pairs = X
     if affinity.n_neighbors is not None:
         pairs = _shared_neighbors(affinity, X)
@@ -54,10 +65,10 @@ def sweep(model: NeighborEmbedding, X: Any, perplexities: Iterable[float]) -> It
         yield one
 
 
-def _shared_neighbors(largest: Affinity, X: Any) -> FoundNeighbors:
-    """The neighbours that the largest perplexity asks for; the others take the nearest of them."""
+def _shared_neighbors(largest: Affinity, X: Any) -> NeighborGraph:
+    """Search the neighbours that the largest perplexity needs; the others take the nearest of them."""
     check_metric(largest.metric)
     points, metric = whitened(X, largest.metric)
     n = X.shape[0]
-    k = count_neighbors(largest.n_neighbors, n, largest._asked_perplexity())
-    return search(points, k or n - 1, metric, count_threads(largest.n_jobs))
+    k = count_neighbors(largest.n_neighbors, n, largest.graph_perplexity())
+    return search_neighbors(points, k or n - 1, metric, Threads.from_jobs(largest.n_jobs))

@@ -1,4 +1,7 @@
-"""Training data kept for later questions: the nearest training points of new ones."""
+"""Nearest-neighbour index over the training data, for placing new points.
+
+The answer to a query depends on that query alone, not on those asked with it.
+"""
 
 from __future__ import annotations
 
@@ -8,63 +11,79 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..errors import InputError
 from ..kernels.squared_distances import squared_distances_to
-from ..runtime.execution import run_rows
-from .costs import Array
-from .neighbor_search import DIRECT, Index, from_squared, unit_rows
+from ..runtime.execution import Execution
+from .distance_metrics import DIRECT_METRICS, Array, from_squared, scales_of, unit_rows
+from .neighbor_search import Indices, exact_index, faiss_row_by_row, faiss_threads, frame_of, in_frame, inverted_index
 
 SPARE = 8  # candidates beyond the neighbours asked for: float32 may confuse the order of the last ones
+EXACT_LIMIT = 50_000  # points; an inverted file takes a second to build, and new points are few
+FARTHEST = 1e12  # half-widths of the data from its centre; queries farther away would overflow float32
+RESOLVED = 2.0**-14  # of its norm: float32, which rounds at 2^-24, knows a longer distance to a thousandth
 
 
-class Reference:
-    """The points of a layout. Every answer depends on the question alone, not on those asked with it.
+class NeighborIndex:
+    """The training points of a layout, and the search for those nearest to new points.
 
     Parameters
     ----------
     X : what an affinity was computed of
+        Not kept if `metric` is "precomputed": new points then come with their costs.
     metric : str
+        Cost between points.
     """
 
     def __init__(self, X: Any, metric: str) -> None:
         self.X: Any = None if metric == "precomputed" else X
         self.metric = metric
         self.dtype = np.dtype(getattr(X, "dtype", np.float64))
-        self._index: Index | None = None
+        self._candidates: _CandidateIndex | None = None
 
-    def query(self, X: Any, k: int, n_threads: int) -> tuple[NDArray[np.integer[Any]], Array]:
-        """Indices and costs (m, k) of the nearest points of the layout, nearest first, then by index."""
+    def query(self, X: Any, k: int, execution: Execution) -> tuple[Indices, Array]:
+        """Return indices and costs (m, k) of the nearest training points, nearest first, then by index."""
         if self.metric == "precomputed":
             return _nearest_costs(X, k)
         if sparse.issparse(X) != sparse.issparse(self.X):
             X = sparse.csr_matrix(X) if sparse.issparse(self.X) else X.toarray()
-        if sparse.issparse(self.X) or self.metric not in DIRECT:
-            return self._query_sklearn(X, k, n_threads)
-        index, new = self._index_for(k, n_threads), np.ascontiguousarray(X)  # sums of a row round by its layout
+        if sparse.issparse(self.X) or self.metric not in DIRECT_METRICS:
+            return self._query_sklearn(X, k, execution)
+        index, new = self._candidate_index(k, execution), np.ascontiguousarray(X)  # rounding depends on the layout
         if self.metric == "cosine":
             new = unit_rows(new)
-        found = index.search(new, n_threads)
+        found = index.search(new, execution)
         squared = np.empty(found.shape)
-        run_rows(_squared_distances, len(new), found.size, n_threads, index.X, new, found, squared)
-        indices, squared = _sorted(found, squared)
+        execution.run(_squared_distances, len(new), found.size, index.X, new, found, squared)
+        indices, squared = _sorted_by_cost(found, squared)
         return indices[:, :k], from_squared(np.ascontiguousarray(squared[:, :k]), self.metric)
 
-    def _index_for(self, k: int, n_threads: int) -> Index:
-        """The index for k neighbours: one tuned for another number would answer differently."""
-        n_candidates = min(k + SPARE, len(self.X))
-        if self._index is None or self._index.k != n_candidates:
-            points = np.ascontiguousarray(unit_rows(self.X) if self.metric == "cosine" else self.X)
-            self._index = Index(points, n_candidates, n_threads)
-        return self._index
+    def check_queries(self, X: Any) -> None:
+        """Raise for queries that have no distance to anything; the search itself sees one batch at a time."""
+        if self.metric != "cosine" or sparse.issparse(self.X):
+            return
+        largest = abs(X).max(axis=1).toarray() if sparse.issparse(X) else X.any(axis=1)
+        zero = np.flatnonzero(largest == 0)
+        if zero.size:
+            raise InputError(f"row {zero[0]} of X is zero, where metric='cosine' is undefined; drop it.")
 
-    def _query_sklearn(self, X: Any, k: int, n_threads: int) -> tuple[Array, Array]:
+    def _candidate_index(self, k: int, execution: Execution) -> _CandidateIndex:
+        """Return the index for k neighbours; one tuned for another number would answer differently."""
+        n_candidates = min(k + SPARE, len(self.X))
+        if self._candidates is None or self._candidates.k != n_candidates:
+            points = np.ascontiguousarray(unit_rows(self.X) if self.metric == "cosine" else self.X)
+            self._candidates = _CandidateIndex(points, n_candidates, execution)
+        return self._candidates
+
+    def _query_sklearn(self, X: Any, k: int, execution: Execution) -> tuple[Indices, Array]:
         from sklearn.neighbors import NearestNeighbors
 
         squared = self.metric == "sqeuclidean"
         search = NearestNeighbors(
             n_neighbors=k,
             metric="euclidean" if squared else self.metric,
-            metric_params=self._scales(),
-            n_jobs=None if self.metric == "mahalanobis" else n_threads,  # other threads would not know of errstate
+            metric_params=scales_of(self.X, self.metric),
+            # Other threads would not know of errstate below.
+            n_jobs=None if self.metric == "mahalanobis" else execution.n_threads,
         )
         with np.errstate(invalid="ignore"):  # rounding may leave the root of a negative number at distance zero
             costs, indices = search.fit(self.X).kneighbors(X)
@@ -72,29 +91,69 @@ class Reference:
         costs = costs.astype(float) ** (2 if squared else 1)
         for column in range(min(k, SPARE)):  # some metrics round the distance of a point to itself
             costs[_equal_rows(self.X[indices[:, column]], X), column] = 0.0
-        return _sorted(indices, costs)
-
-    def _scales(self) -> dict[str, Any] | None:
-        """Of the metrics that have some: those of the training data."""
-        if self.metric == "seuclidean":
-            return {"V": np.var(self.X, axis=0, ddof=1, dtype=float)}
-        if self.metric == "mahalanobis":
-            return {"VI": np.linalg.inv(np.atleast_2d(np.cov(self.X, rowvar=False, dtype=float)))}
-        return None
+        return _sorted_by_cost(indices, costs)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_index": None}  # made again when needed
+        return {**self.__dict__, "_candidates": None}  # rebuilt when it is needed
 
 
-def _nearest_costs(C: Any, k: int) -> tuple[Array, Array]:
-    """The k smallest of every row of costs, and where they are."""
+class _CandidateIndex:
+    """A faiss index that finds k candidates for each query.
+
+    faiss works in float32. Queries with too few candidates, or whose last candidate is closer than float32 can
+    resolve, are searched again by differences in float64: a training point always finds itself.
+    """
+
+    def __init__(self, X: Array, k: int, execution: Execution) -> None:
+        self.X, self.k = X, k
+        self.centre, self.scale = frame_of(X)
+        with faiss_threads(execution) as faiss:
+            points = in_frame(X, self.centre, self.scale)
+            exact = len(X) <= EXACT_LIMIT
+            self.index = exact_index(faiss, points) if exact else inverted_index(faiss, points, k - 1)
+
+    def search(self, queries: Array, execution: Execution) -> Indices:
+        """Return indices (m, k) of the nearest points, or of points as near to a thousandth, in any order."""
+        reach = FARTHEST * self.scale
+        points = in_frame(np.clip(queries, self.centre - reach, self.centre + reach), self.centre, self.scale)
+        with faiss_threads(execution) as faiss, faiss_row_by_row(faiss):
+            squared, found = self.index.search(points, self.k)
+        short = (found < 0).any(axis=1)  # the probed lists held fewer than k points
+        blurred = np.sqrt(squared[:, -1]) <= RESOLVED * np.linalg.norm(points, axis=1)
+        again = np.flatnonzero(short | blurred)
+        if again.size:
+            found[again] = self._search_by_differences(queries[again], execution)
+        nearest: Indices = found
+        return nearest
+
+    def _search_by_differences(self, queries: Array, execution: Execution) -> Indices:
+        """Search slowly; equal queries, such as the many blank rows of some data, are searched once."""
+        different, which = np.unique(queries, axis=0, return_inverse=True)
+        found = np.empty((len(different), self.k), dtype=np.int64)
+        execution.run(_nearest_by_differences, len(found), len(found) * len(self.X), self.X, different, found)
+        return found[which.ravel()]
+
+
+def _nearest_by_differences(start: int, stop: int, X: Array, queries: Array, found: Array) -> None:
+    """Find the nearest points of these queries; of equally near points, the first."""
+    everyone = np.arange(len(X))[None]
+    k = found.shape[1]
+    squared = np.empty(everyone.shape)
+    for row in range(start, stop):
+        squared_distances_to(X, queries, np.array([row]), everyone, squared)
+        near = np.flatnonzero(squared[0] <= np.partition(squared[0], k - 1)[k - 1])
+        found[row] = near[np.argsort(squared[0, near], kind="stable")[:k]]
+
+
+def _nearest_costs(C: Any, k: int) -> tuple[Indices, Array]:
+    """Return the k smallest costs of every row, and where they are."""
     if sparse.issparse(C):
-        raise ValueError(
+        raise InputError(
             "metric='precomputed' places new points by their costs to all points of the layout; "
             f"pass a dense array of shape (m, n), got {type(C).__name__}."
         )
     if (lowest := float(C.min())) < 0.0:
-        raise ValueError(
+        raise InputError(
             f"the precomputed costs X have negative entries (smallest {lowest:.3g}); "
             "costs are non-negative: pass distances, not similarities."
         )
@@ -109,10 +168,10 @@ def _squared_distances(start: int, stop: int, own: Array, new: Array, found: Arr
 def _equal_rows(A: Any, B: Any) -> NDArray[np.bool_]:
     differs = A != B
     if sparse.issparse(differs):
-        return np.diff(sparse.csr_matrix(differs).indptr) == 0
-    return ~differs.any(axis=1)
+        return np.asarray(np.diff(sparse.csr_matrix(differs).indptr) == 0)
+    return np.asarray(~differs.any(axis=1))
 
 
-def _sorted(indices: Array, costs: Array) -> tuple[Array, Array]:
+def _sorted_by_cost(indices: Indices, costs: Array) -> tuple[Indices, Array]:
     order = np.lexsort((indices, costs), axis=1)
     return np.take_along_axis(indices, order, 1), np.take_along_axis(costs, order, 1)

@@ -1,7 +1,7 @@
-"""Sums over the pairs of P: the pull between points that belong together, and its energy.
+"""Sum over the stored pairs of P: the attraction between similar points, and its energy.
 
-The latent cost is C = log(1 + r^2) for the Student kernel and C = r^2 for the Gaussian one. P is in compressed
-rows; `indices` is unsigned, which spares the compiled code a test for negative ones (a quarter of the time).
+The latent cost is C = log(1 + r^2) for the Student kernel and C = r^2 for the Gaussian kernel. P is in CSR format. Its
+`indices` must be unsigned: the compiled code then needs no test for negative ones, which saves a quarter of the time.
 """
 
 import numpy as np
@@ -12,8 +12,8 @@ from .graph_rows import longest_row
 
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
-def _pull_plane(p, near, z, x, y, student):
-    """sum_j P_ij dC/dr^2 (z_i - z_j), in two dimensions"""
+def _attract_in_plane(p, near, z, x, y, student):
+    """Return sum_j P_ij dC/dr^2 (z_i - z_j) in two dimensions."""
     by_x = by_y = z.dtype.type(0.0)
     one = z.dtype.type(1.0)
     for k in range(p.size):
@@ -25,8 +25,8 @@ def _pull_plane(p, near, z, x, y, student):
 
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
-def _pull(p, near, z, i, student, out):
-    """The same in any number of dimensions."""
+def _attract(p, near, z, i, student, out):
+    """Compute the same sum in any number of dimensions."""
     out[:] = 0.0
     for k in range(p.size):
         j = near[k]
@@ -42,29 +42,29 @@ def _pull(p, near, z, i, student, out):
 
 @njit(nogil=True, cache=True)
 def attract(start, stop, indptr, indices, p, z, student, out):
-    """sum_j P_ij dC/dr^2 (z_i - z_j) for every row."""
+    """Compute sum_j P_ij dC/dr^2 (z_i - z_j) for every row i."""
     for i in range(start, stop):
         row = slice(indptr[i], indptr[i + 1])
         if z.shape[1] == 2:
-            out[i, 0], out[i, 1] = _pull_plane(p[row], indices[row], z, z[i, 0], z[i, 1], student)
+            out[i, 0], out[i, 1] = _attract_in_plane(p[row], indices[row], z, z[i, 0], z[i, 1], student)
         else:
-            _pull(p[row], indices[row], z, i, student, out[i])
+            _attract(p[row], indices[row], z, i, student, out[i])
 
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def row_energy(p, squared, student):
-    """sum_k P_k C(squared_k)"""
+    """Return sum_k P_k C(squared_k); infinite or NaN if a distance is."""
     total = spread = 0.0
     for k in range(p.size):
         total += p[k] * (fast_log(1.0 + squared[k]) if student else squared[k])
         spread += squared[k]
-    return total if np.isfinite(spread) else spread  # the logarithm would hide an overflow
+    return total if np.isfinite(spread) else spread  # fast_log would hide an overflow
 
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def _squared_distances(near, z, i, out):
-    """r^2 of one run of pairs"""
-    if z.shape[1] == 2:  # in one loop, which becomes vector instructions
+    """Compute |z_i - z_j|^2 for the neighbours j of one point."""
+    if z.shape[1] == 2:  # a single loop, which the compiler vectorises
         x, y = z[i, 0], z[i, 1]
         for k in range(near.size):
             dx, dy = np.float64(x - z[near[k], 0]), np.float64(y - z[near[k], 1])
@@ -78,7 +78,7 @@ def _squared_distances(near, z, i, out):
 
 @njit(nogil=True, cache=True)
 def energy(start, stop, indptr, indices, p, z, student, out):
-    """sum_j P_ij C_ij for every row."""
+    """Compute sum_j P_ij C_ij for every row i."""
     squared = np.empty(longest_row(start, stop, indptr))
     for i in range(start, stop):
         row = slice(indptr[i], indptr[i + 1])

@@ -1,25 +1,26 @@
-"""Root search for the bandwidth of every row: the inverse temperature whose row entropy is the target."""
+"""Search for the bandwidth of every row: the inverse temperature at which the row has the target entropy."""
 
 import numpy as np
 from numba import njit
 
+from . import RowLoop
 from .arithmetic import FAST, fast_exp
 
 MAX_ITERATIONS = 100
 ENTROPY_TOLERANCE = 1e-13
-COLDEST = 40.0  # exp(-40) vanishes beside 1 in float64
-LARGEST_LOG = 700.0  # of an inverse bandwidth that is a finite number
-HOTTEST = 1e-9  # at this temperature the row is uniform to nine digits
+COLDEST = 40.0  # exp(-40) vanishes beside 1 in float64: colder rows do not differ
+LARGEST_LOG = 700.0  # log of the largest inverse bandwidth; beyond, exp overflows
+HOTTEST = 1e-9  # at this inverse temperature the row is uniform to nine digits
 
-# Columns of the array that the kernels fill.
+# Columns of the array that the loops fill.
 BANDWIDTH, NEAREST, LOG_NORMALIZER, ENTROPY, N_COLUMNS = 0, 1, 2, 3, 4
 
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def _moments(excess, inverse, own):
-    """Z, E[d] and Var[d] under p proportional to exp(-d * inverse), d the excess costs of a row.
+    """Compute Z, E[d] and Var[d] under p proportional to exp(-d * inverse), d the excess costs of a row.
 
-    `own` is the number of further entries with d = 0: the point itself, or none.
+    `own` is the number of further entries with d = 0: 1 for the point itself, or 0.
     """
     z, s1, s2 = own, 0.0, 0.0
     for j in range(excess.size):
@@ -35,10 +36,10 @@ def _moments(excess, inverse, own):
 
 @njit(cache=True, error_model="numpy")
 def _search(excess, own, target):
-    """Inverse bandwidth b with log Z(b) + b E[d] = target, by Newton's method on log b inside a bracket.
+    """Find the inverse bandwidth b with log Z(b) + b E[d] = target, by Newton's method on log b inside a bracket.
 
-    Entropy falls as b grows, from the log of the number of entries to that of the number of
-    nearest ones. A target outside this range is answered by the end of the range nearer to it.
+    Entropy falls as b grows, from the log of the number of entries to that of the number of nearest ones. For a
+    target outside this range, return the nearer end of the range.
     """
     total, smallest, largest = 0.0, np.inf, 0.0
     for d in excess:
@@ -46,7 +47,7 @@ def _search(excess, own, target):
         largest = max(largest, d)
         if 0.0 < d < smallest:
             smallest = d
-    if largest == 0.0:  # all entries are equally near: any bandwidth gives the uniform row, the infinite one, too
+    if largest == 0.0:  # all entries are equally near: every bandwidth gives the uniform row
         return 0.0
     low = np.log(HOTTEST / largest)
     high = min(np.log(COLDEST + np.log(excess.size + 1.0)) - np.log(smallest), LARGEST_LOG)
@@ -73,8 +74,8 @@ def _search(excess, own, target):
 def _solve_row(excess, self_loops, inverse, target, rounding, row):
     """Fill `row` for one row of costs; `excess` holds the costs and is overwritten.
 
-    Costs that differ from the nearest by no more than their `rounding` are as near: on a lattice, the search would
-    else find the bandwidth that tells rounding errors apart.
+    Costs that differ from the nearest by no more than their `rounding` count as equally near. Without this, the search
+    on a lattice would find the bandwidth that tells rounding errors apart.
     """
     nearest, own = 0.0, 1.0
     if not self_loops:
@@ -94,10 +95,10 @@ def _solve_row(excess, self_loops, inverse, target, rounding, row):
 
 @njit(nogil=True, cache=True)
 def dense_rows(start, stop, cost, self_loops, inverse, target, rounding, rows):
-    """Bandwidth, nearest cost, log normaliser and entropy of every row of a full cost matrix.
+    """Compute bandwidth, nearest cost, log normaliser and entropy of every row of a full cost matrix.
 
-    The inverse bandwidth is the one given or, where that is zero, the one whose entropy is `target`. The
-    normaliser is that of exp(-(C - nearest) / bandwidth): far outliers would lose their digits without the shift.
+    The inverse bandwidth is the one given or, where that is zero, the one whose entropy is `target`. The normaliser is
+    that of exp(-(C - nearest) / bandwidth): without the shift, far outliers would lose their digits.
     """
     excess = np.empty(cost.shape[1] - 1)
     for i in range(start, stop):
@@ -107,8 +108,11 @@ def dense_rows(start, stop, cost, self_loops, inverse, target, rounding, rows):
 
 
 @njit(nogil=True, cache=True)
-def graph_rows(start, stop, indptr, cost, self_loops, inverse, target, rounding, rows):
-    """The same for the rows of a neighbour graph."""
+def graph_rows(start, stop, indptr, indices, cost, self_loops, inverse, target, rounding, rows):
+    """Do the same for the rows of a neighbour graph."""
     for i in range(start, stop):
         excess = cost[indptr[i] : indptr[i + 1]].astype(np.float64)
         _solve_row(excess, self_loops, inverse[i], target[i], rounding, rows[i])
+
+
+search_rows = RowLoop(dense_rows, graph_rows)

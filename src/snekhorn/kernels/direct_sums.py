@@ -1,4 +1,8 @@
-"""The potential of charges by the direct sum over all pairs, for the Student and the Gaussian kernel."""
+"""Sum charges directly over all pairs, for the Student and the Gaussian kernel.
+
+The field of charges q_j at points z_j is phi(z) = sum_j q_j k(|z - z_j|^2). Points are the columns of arrays with three
+rows; coordinates that the layout does not have are zero.
+"""
 
 from numba import njit
 
@@ -6,8 +10,8 @@ from .arithmetic import FAST, fast_exp
 
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
-def _student_row(x, y, w, charge, x_i, y_i, w_i):
-    """sum_j of q k and of q dk/dr^2 times each coordinate's difference, k = 1 / (1 + r^2)"""
+def _student_sums(x, y, w, charge, x_i, y_i, w_i):
+    """Return sum_j q_j k and sum_j q_j dk/dr^2 (z_i - z_j), with k = 1 / (1 + r^2)."""
     value = by_x = by_y = by_w = 0.0
     for j in range(x.size):
         dx, dy, dw = x_i - x[j], y_i - y[j], w_i - w[j]
@@ -22,8 +26,8 @@ def _student_row(x, y, w, charge, x_i, y_i, w_i):
 
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
-def _gaussian_row(x, y, w, charge, x_i, y_i, w_i):
-    """The same for k = exp(-r^2)."""
+def _gaussian_sums(x, y, w, charge, x_i, y_i, w_i):
+    """Return the same sums with k = exp(-r^2)."""
     value = by_x = by_y = by_w = 0.0
     for j in range(x.size):
         dx, dy, dw = x_i - x[j], y_i - y[j], w_i - w[j]
@@ -36,33 +40,33 @@ def _gaussian_row(x, y, w, charge, x_i, y_i, w_i):
 
 
 @njit(nogil=True, cache=True)
-def _row(x, y, w, charge, place, student):
-    """Value and gradient at one place."""
+def _field(x, y, w, charge, target, student):
+    """Return the field and its gradient at one target."""
     if student:
-        value, by_x, by_y, by_w = _student_row(x, y, w, charge, place[0], place[1], place[2])
+        value, by_x, by_y, by_w = _student_sums(x, y, w, charge, target[0], target[1], target[2])
     else:
-        value, by_x, by_y, by_w = _gaussian_row(x, y, w, charge, place[0], place[1], place[2])
+        value, by_x, by_y, by_w = _gaussian_sums(x, y, w, charge, target[0], target[1], target[2])
     return value, 2.0 * by_x, 2.0 * by_y, 2.0 * by_w
 
 
 @njit(nogil=True, cache=True)
-def direct_sums(start, stop, points, charge, places, student, out):
-    """Value and gradient, at the columns of `places`, of the potential of charges at the columns of `points`.
-
-    Both have three rows: coordinates that the layout does not have are zero.
-    """
+def direct_sums(start, stop, points, charge, targets, student, out):
+    """Compute the field and its gradient at the columns of `targets`, for charges at the columns of `points`."""
     x, y, w = points[0], points[1], points[2]
     for i in range(start, stop):
-        out[i] = _row(x, y, w, charge, (places[0, i], places[1, i], places[2, i]), student)
+        out[i] = _field(x, y, w, charge, (targets[0, i], targets[1, i], targets[2, i]), student)
 
 
 @njit(nogil=True, cache=True)
-def others_sums(start, stop, points, charge, student, out):
-    """The same at the points themselves, without a charge's own term, which would drown those of charges far away."""
+def direct_sums_of_others(start, stop, points, charge, student, out):
+    """Compute the same at the points themselves, without their own terms.
+
+    Subtracting a point's own term afterwards would lose the small terms of distant charges to rounding.
+    """
     x, y, w = points[0], points[1], points[2]
     for i in range(start, stop):
         here, rest = (x[i], y[i], w[i]), slice(i + 1, x.size)
-        before = _row(x[:i], y[:i], w[:i], charge[:i], here, student)
-        after = _row(x[rest], y[rest], w[rest], charge[rest], here, student)
+        before = _field(x[:i], y[:i], w[:i], charge[:i], here, student)
+        after = _field(x[rest], y[rest], w[rest], charge[rest], here, student)
         for k in range(4):
             out[i, k] = before[k] + after[k]

@@ -1,6 +1,6 @@
-"""Graphs in compressed rows: their union, orders of their points, and the entropies they carry.
+"""Graphs in compressed rows: unions, orders of their points, and the entropies they support.
 
-The rows of a union are those of two graphs, each sorted by index and without repetition.
+Rows to be united are sorted by index and free of repetitions.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from .arithmetic import FAST
 
 @njit(nogil=True, cache=True)
 def longest_row(start, stop, indptr):
-    """Length of the longest of these rows."""
+    """Return the length of the longest of these rows."""
     longest = 0
     for i in range(start, stop):
         longest = max(longest, indptr[i + 1] - indptr[i])
@@ -20,7 +20,7 @@ def longest_row(start, stop, indptr):
 
 @njit(nogil=True, cache=True)
 def count_union(start, stop, indptr, indices, other_indptr, other_indices, counts):
-    """Length of every row of the union."""
+    """Count the entries of every row of the union."""
     for i in range(start, stop):
         a, b = indptr[i], other_indptr[i]
         count = indptr[i + 1] - a + other_indptr[i + 1] - b
@@ -34,7 +34,7 @@ def count_union(start, stop, indptr, indices, other_indptr, other_indices, count
 
 @njit(nogil=True, cache=True)
 def fill_union(start, stop, indptr, indices, values, other_indptr, other_indices, other_values, ends, union, costs):
-    """Indices and costs of the union, the smaller cost where both graphs have one."""
+    """Write indices and costs of the union; if both graphs have an edge, the smaller cost."""
     for i in range(start, stop):
         a, b = indptr[i], other_indptr[i]
         for k in range(ends[i], ends[i + 1]):
@@ -48,7 +48,7 @@ def fill_union(start, stop, indptr, indices, values, other_indptr, other_indices
 
 @njit(nogil=True, cache=True)
 def breadth_first(indptr, indices, order):
-    """Every point after the one that it is first seen from, in the order in which those come."""
+    """Write the points in breadth-first order, component by component."""
     seen = np.zeros(order.size, dtype=np.bool_)
     head = tail = 0
     for start in range(order.size):
@@ -69,7 +69,7 @@ def breadth_first(indptr, indices, order):
 
 @njit(nogil=True, cache=True)
 def permute_rows(start, stop, order, places, indptr, indices, values, new_indptr, new_indices, new_values):
-    """Rows in another order, their columns renamed to their new places."""
+    """Write the rows in another order, with the columns renumbered."""
     for i in range(start, stop):
         shift = indptr[order[i]] - new_indptr[i]
         for k in range(new_indptr[i], new_indptr[i + 1]):
@@ -78,8 +78,8 @@ def permute_rows(start, stop, order, places, indptr, indices, values, new_indptr
 
 
 @njit(nogil=True, fastmath=FAST, cache=True, error_model="numpy")
-def metropolis_rows(start, stop, indptr, indices, degrees, entropies):
-    """Entropies of the rows of M_ij = 1 / max(degree_i, degree_j), what is left of a mass of one being its M_ii."""
+def metropolis_rows(start, stop, indptr, indices, costs, degrees, entropies):
+    """Compute the entropies of the rows of M_ij = 1 / max(degree_i, degree_j), M_ii = 1 - sum_j M_ij."""
     for i in range(start, stop):
         kept, entropy = 1.0, 0.0
         for k in range(indptr[i], indptr[i + 1]):

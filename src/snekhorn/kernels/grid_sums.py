@@ -1,10 +1,12 @@
-"""Charges to a grid and back, with the B-spline of degree 7 as window.
+"""Spread charges onto a grid and gather fields from it, with the B-spline of degree 7 as window.
 
-A point in cell c with fraction u (its place within the cell, 0 <= u < 1) touches the WIDTH nodes from c on along
-every axis; the weight of the k-th is a polynomial in u whose coefficients are `window[:, k]`, highest power first.
-Cells and fractions have a row for every axis. Points come sorted by row of cells and `first[r]` is where row r begins,
-so that every node of the plane sums its charges in one order, whatever the threads. `own` holds, by fraction of the
-cell, what the grid gives a charge of 1 at its own place in excess of the truth.
+A point in cell c, at the fraction u of the cell (0 <= u < 1), touches the WIDTH nodes c, c + 1, ... along every axis.
+The weight of its k-th node is a polynomial in u with the coefficients `window[:, k]`, highest power first. `cell` and
+`fraction` have one row per axis.
+
+Points are sorted by row of cells, and row r begins at `first[r]`. Every node of a plane therefore sums its charges in
+the same order, however many threads there are. `excess` tabulates, by fraction of the cell, how much the grid
+overestimates the field of a unit charge at its own position.
 """
 
 import numpy as np
@@ -12,15 +14,15 @@ from numba import njit
 
 from .arithmetic import FAST
 
-WIDTH = 8
-BATCH = 64  # points whose weights are computed at once
-RATIO = 8  # fine cells in a coarse one
-BELOW_ONE = 1.0 - 2.0**-24  # the largest float32 below 1, which rounding must not give
+WIDTH = 8  # nodes that a point touches along an axis: the degree of the B-spline plus 1
+BATCH = 64  # points weighed together: enough for vector instructions, few enough for their weights to stay in cache
+RATIO = 8  # width of a coarse cell in fine cells
+BELOW_ONE = 1.0 - 2.0**-24  # the largest float32 below 1: a fraction must not round up to 1
 
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def _weigh(window, u, turned, out):
-    """out_ik = p_k(u_i), for the points of a batch; by columns first, whose loop becomes vector instructions"""
+    """Compute out_ik = p_k(u_i) for a batch of points, through columns: the inner loop vectorises that way."""
     for k in range(WIDTH):
         a, b, c, d = window[0, k], window[1, k], window[2, k], window[3, k]
         e, f, g, h = window[4, k], window[5, k], window[6, k], window[7, k]
@@ -34,7 +36,7 @@ def _weigh(window, u, turned, out):
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def _add(line, weight, w):
-    """line_k += weight w_k"""
+    """Add weight w_k to line_k."""
     a, b, c, d = line[0] + weight * w[0], line[1] + weight * w[1], line[2] + weight * w[2], line[3] + weight * w[3]
     e, f, g, h = line[4] + weight * w[4], line[5] + weight * w[5], line[6] + weight * w[6], line[7] + weight * w[7]
     line[0], line[1], line[2], line[3], line[4], line[5], line[6], line[7] = a, b, c, d, e, f, g, h
@@ -42,7 +44,7 @@ def _add(line, weight, w):
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def _dot(line, w):
-    """sum_k line_k w_k"""
+    """Return sum_k line_k w_k."""
     total = line[0] * w[0]
     for k in range(1, WIDTH):
         total += line[k] * w[k]
@@ -50,18 +52,8 @@ def _dot(line, w):
 
 
 @njit(nogil=True, cache=True)
-def bounds(z, low, high):
-    """Smallest and largest coordinate along every axis."""
-    low[:], high[:] = z[0], z[0]
-    for i in range(1, z.shape[0]):
-        for axis in range(z.shape[1]):
-            low[axis] = min(low[axis], z[i, axis])
-            high[axis] = max(high[axis], z[i, axis])
-
-
-@njit(nogil=True, cache=True)
 def count_rows(z, low, inverse, first):
-    """first[r + 1]: number of points in the rows of cells up to r."""
+    """Count points: first[r + 1] is the number of points in the rows of cells 0 ... r."""
     first[:] = 0
     for i in range(z.shape[0]):
         first[int((z[i, 0] - low[0]) * inverse) + 1] += 1
@@ -71,12 +63,12 @@ def count_rows(z, low, inverse, first):
 
 @njit(nogil=True, cache=True)
 def sort_by_row(z, charges, low, inverse, first, order, cell, fraction, charge):
-    """Cell, fraction and charge of every point, sorted by row of cells, stable."""
-    place = first.copy()
+    """Compute cell, fraction and charge of every point, stably sorted by row of cells."""
+    free = first.copy()
     for i in range(z.shape[0]):
         row = int((z[i, 0] - low[0]) * inverse)
-        k = place[row]
-        place[row] += 1
+        k = free[row]
+        free[row] += 1
         order[k] = i
         charge[k] = charges[i]
         for axis in range(z.shape[1]):
@@ -87,7 +79,7 @@ def sort_by_row(z, charges, low, inverse, first, order, cell, fraction, charge):
 
 @njit(nogil=True, cache=True)
 def spread_line(cell, fraction, charge, window, grid):
-    """Sum over points of charge w_a(u), for the nodes of a line."""
+    """Compute the charges of the nodes of a line: the sums over points of charge w_a(u)."""
     weights, turned = np.empty((BATCH, WIDTH), window.dtype), np.empty((WIDTH, BATCH), window.dtype)
     grid[:] = 0.0
     for begin in range(0, charge.size, BATCH):
@@ -98,8 +90,8 @@ def spread_line(cell, fraction, charge, window, grid):
 
 
 @njit(nogil=True, cache=True)
-def gather_line(start, stop, order, cell, fraction, charge, window, slope, field, own, out):
-    """Value and derivative of the field at the points: the two columns of `out`."""
+def gather_line(start, stop, order, cell, fraction, charge, window, slope, field, excess, out):
+    """Compute the field and its derivative at the points: the two columns of `out`."""
     weights, turned = np.empty((2, BATCH, WIDTH), window.dtype), np.empty((WIDTH, BATCH), window.dtype)
     for begin in range(start, stop, BATCH):
         end = min(begin + BATCH, stop)
@@ -107,14 +99,14 @@ def gather_line(start, stop, order, cell, fraction, charge, window, slope, field
         _weigh(slope, fraction[0, begin:end], turned, weights[1])
         for i in range(begin, end):
             line = field[cell[0, i] : cell[0, i] + WIDTH]
-            excess = own[int(fraction[0, i] * own.shape[0])]
+            own = excess[int(fraction[0, i] * excess.shape[0])]
             for k in range(2):
-                out[order[i], k] = _dot(line, weights[k, i - begin]) - charge[i] * excess[k]
+                out[order[i], k] = _dot(line, weights[k, i - begin]) - charge[i] * own[k]
 
 
 @njit(nogil=True, cache=True)
 def spread_plane(start, stop, first, cell, fraction, charge, window, grid):
-    """Sum over points of charge w_a(u) w_b(v), for the rows start ... stop of the grid."""
+    """Compute the charges of the nodes of a plane, the sums of charge w_a(u) w_b(v), for rows of the grid."""
     down, across = np.empty((BATCH, WIDTH), window.dtype), np.empty((BATCH, WIDTH), window.dtype)
     turned = np.empty((WIDTH, BATCH), window.dtype)
     grid[start:stop] = 0.0
@@ -130,8 +122,8 @@ def spread_plane(start, stop, first, cell, fraction, charge, window, grid):
 
 
 @njit(nogil=True, cache=True)
-def gather_plane(start, stop, order, cell, fraction, charge, window, slope, field, own, out):
-    """Value and both derivatives of the field at the points: the three columns of `out`."""
+def gather_plane(start, stop, order, cell, fraction, charge, window, slope, field, excess, out):
+    """Compute the field and both derivatives at the points: the three columns of `out`."""
     down, across = np.empty((BATCH, WIDTH), window.dtype), np.empty((BATCH, WIDTH), window.dtype)
     down_slope, across_slope = np.empty((BATCH, WIDTH), window.dtype), np.empty((BATCH, WIDTH), window.dtype)
     turned = np.empty((WIDTH, BATCH), window.dtype)
@@ -151,23 +143,23 @@ def gather_plane(start, stop, order, cell, fraction, charge, window, slope, fiel
                 value += down[m, a] * along
                 by_row += down_slope[m, a] * along
                 by_column += down[m, a] * _dot(line, across_slope[m])
-            excess = own[int(u[m] * own.shape[0]), int(v[m] * own.shape[1])]
+            own = excess[int(u[m] * excess.shape[0]), int(v[m] * excess.shape[1])]
             k = order[i]
-            out[k, 0] = value - charge[i] * excess[0]
-            out[k, 1] = by_row - charge[i] * excess[1]
-            out[k, 2] = by_column - charge[i] * excess[2]
+            out[k, 0] = value - charge[i] * own[0]
+            out[k, 1] = by_row - charge[i] * own[1]
+            out[k, 2] = by_column - charge[i] * own[2]
 
 
 @njit(nogil=True, fastmath=FAST, cache=True, error_model="numpy")
 def _add_row(row, weight, out):
-    """out += weight row"""
+    """Add weight times row to out."""
     for k in range(out.size):
         out[k] += weight * row[k]
 
 
 @njit(nogil=True, cache=True)
 def restrict_rows(start, stop, fine, table, coarse):
-    """Rows of a grid to rows of one RATIO times as coarse: coarse_c = sum_a table[a % RATIO, c - a // RATIO] fine_a"""
+    """Restrict rows to a grid RATIO times as coarse: coarse_c = sum_a table[a % RATIO, c - a // RATIO] fine_a."""
     for c in range(start, stop):
         coarse[c] = 0.0
         for a in range(max(0, RATIO * (c - WIDTH + 1)), min(fine.shape[0], RATIO * (c + 1))):
@@ -176,7 +168,7 @@ def restrict_rows(start, stop, fine, table, coarse):
 
 @njit(nogil=True, cache=True)
 def prolong_rows(start, stop, coarse, table, fine):
-    """The transpose, added to the fine rows."""
+    """Prolong coarse rows, by the transpose of the restriction, and add them to the fine rows."""
     for a in range(start, stop):
         for k in range(WIDTH):
             _add_row(coarse[a // RATIO + k], table[a % RATIO, k], fine[a])

@@ -1,16 +1,19 @@
-"""One step of gradient descent with momentum and a gain for every coordinate."""
+"""Take one step of gradient descent with momentum and one gain per coordinate."""
 
 from numba import njit
 
-SMALLEST_GAIN = 0.01
+SMALLEST_GAIN = 0.01  # as in the first implementation of t-SNE; a smaller gain would all but stop a coordinate
 
 
 @njit(nogil=True, cache=True)
 def momentum_step(start, stop, z, gradient, velocity, gains, rate, momentum):
-    """Gains grow by 0.2 where the step keeps its direction and shrink to 0.8 where it turns (Jacobs, 1988)."""
+    """Move z in place; add 0.2 to a gain while the step keeps its direction, multiply it by 0.8 when the step turns.
+
+    This is the rule of Jacobs (1988), as t-SNE uses it.
+    """
     z, gradient = z[start:stop].reshape(-1), gradient[start:stop].reshape(-1)
     velocity, gains = velocity[start:stop].reshape(-1), gains[start:stop].reshape(-1)
-    for i in range(z.size):  # without a branch: directions are as good as random, and processors guess them wrongly
+    for i in range(z.size):  # no branch: directions are close to random, so the processor would mispredict it
         g, v, gain = gradient[i], velocity[i], gains[i]
         longer, shorter = gain + 0.2, max(gain * 0.8, SMALLEST_GAIN)
         gain = longer if (g > 0.0) != (v > 0.0) else shorter

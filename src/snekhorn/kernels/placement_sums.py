@@ -1,4 +1,4 @@
-"""Sums over the neighbours of new points, for placing them in a finished layout."""
+"""Sum over the neighbours of new points, to place these points in a finished layout."""
 
 import numpy as np
 from numba import njit
@@ -8,8 +8,8 @@ from .attraction import row_energy
 
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
-def _weigh(p, squared, student, out):
-    """out_k = P_k dC/dr^2; their sum"""
+def _attraction_weights(p, squared, student, out):
+    """Compute P_k dC/dr^2 for every neighbour k and return the sum."""
     total = 0.0
     for k in range(p.size):
         out[k] = p[k] / (1.0 + squared[k]) if student else p[k]
@@ -26,25 +26,32 @@ def _dot(a, b):
 
 
 @njit(nogil=True, cache=True)
-def pull_places(start, stop, rows, indices, p, z, places, student, out):
-    """For the place of every row: sum_j of P_ij C_ij, of the weights P_ij dC/dr^2, and of weight times z_i - z_j."""
+def placement_sums(start, stop, rows, indices, p, z, positions, student, out):
+    """Sum over the neighbours j of new points i = rows[0], rows[1], ..., each at its row of `positions`.
+
+    The columns of `out` are the sums of P_ij C_ij, of the weights P_ij dC/dr^2, and of weight times (z_i - z_j).
+    """
     k, d = p.shape[1], z.shape[1]
     away, squared, weights = np.empty((d, k)), np.empty(k), np.empty(k)
     for i in range(start, stop):
-        near, shares = indices[rows[i]], p[rows[i]]
+        near, p_row = indices[rows[i]], p[rows[i]]
         squared[:] = 0.0
         for axis in range(d):
             for j in range(k):
-                away[axis, j] = places[i, axis] - z[near[j], axis]
+                away[axis, j] = positions[i, axis] - z[near[j], axis]
                 squared[j] += away[axis, j] ** 2
-        out[i, 0] = row_energy(shares, squared, student)
-        out[i, 1] = _weigh(shares, squared, student, weights)
+        out[i, 0] = row_energy(p_row, squared, student)
+        out[i, 1] = _attraction_weights(p_row, squared, student, weights)
         for axis in range(d):
             out[i, 2 + axis] = _dot(weights, away[axis])
 
 
 @njit(nogil=True, cache=True)
 def add_log(start, stop, values, out):
-    """out_i += log(values_i); compiled, so that a value's place in an array leaves no trace."""
+    """Add log(values_i) to out_i.
+
+    NumPy's vectorised logarithm may round a value differently depending on its index in the array; this loop does not,
+    so a new point's position does not depend on the batch it comes in.
+    """
     for i in range(start, stop):
         out[i] += np.log(values[i])

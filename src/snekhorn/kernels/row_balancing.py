@@ -1,22 +1,23 @@
-"""Coordinate ascent on the marginal duals: the start of the symmetric solver where rows have lost their mass.
+"""Coordinate ascent on the marginal duals, for rows that have lost their mass.
 
-One row after the other, lambda_i is set so that the row sums to 1 given the rest. Sums are shifted by
-their largest exponent, so a row may start from any mass, exp(-1000) included. The loop is sequential,
-hence independent of the number of threads.
+One row after the other, lambda_i is set so that the row sums to 1 given the rest. Sums are shifted by their largest
+exponent, so a row may start from any mass, even exp(-1000). The loop is sequential, hence independent of the number of
+threads.
 """
 
 import numpy as np
 from numba import njit
 
+from . import RowLoop
 from .arithmetic import FAST, fast_exp
 
 MAX_ITERATIONS = 12
-LOG_MASS_TOLERANCE = 0.1  # only a start is wanted
+LOG_MASS_TOLERANCE = 0.1  # enough to start Newton's method; a smaller one costs passes
 
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def _log_mass(cost, lam, gam, lam_i, gam_i):
-    """log sum_j P_ij and its derivative in lambda_i."""
+    """Compute log sum_j P_ij and its derivative in lambda_i."""
     largest = -1e300
     for j in range(cost.size):
         largest = max(largest, (lam_i + lam[j] - 2.0 * cost[j]) / (gam_i + gam[j]))
@@ -31,7 +32,7 @@ def _log_mass(cost, lam, gam, lam_i, gam_i):
 
 @njit(cache=True, error_model="numpy")
 def _balance(cost, lam, gam, lam_i, gam_i, slack):
-    """lambda_i that gives the row unit mass, unless its log mass is within `slack` already."""
+    """Return the lambda_i that gives the row unit mass, unless its log mass is within `slack` already."""
     first = 0.0
     for k in range(MAX_ITERATIONS):
         log_mass, slope = _log_mass(cost, lam, gam, lam_i, gam_i)
@@ -44,8 +45,9 @@ def _balance(cost, lam, gam, lam_i, gam_i, slack):
 
 
 @njit(nogil=True, cache=True)
-def dense_sweep(cost, lam, gam, slack):
-    """Balance every row of a full cost matrix without self-loops; return the worst |log mass| met."""
+def dense_balance(cost, x, slack):
+    """Balance every row of a full cost matrix without self-loops; return the largest |log mass| met."""
+    lam, gam = x[0], x[1]
     n = cost.shape[0]
     worst = 0.0
     others, near_lam, near_gam = np.empty(n - 1), np.empty(n - 1), np.empty(n - 1)
@@ -59,8 +61,9 @@ def dense_sweep(cost, lam, gam, slack):
 
 
 @njit(nogil=True, cache=True)
-def graph_sweep(indptr, indices, cost, lam, gam, slack):
-    """Balance every row of a symmetric neighbour graph; return the worst |log mass| met."""
+def graph_balance(indptr, indices, cost, x, slack):
+    """Balance every row of a symmetric neighbour graph; return the largest |log mass| met."""
+    lam, gam = x[0], x[1]
     worst = 0.0
     for i in range(indptr.size - 1):
         row = slice(indptr[i], indptr[i + 1])
@@ -68,3 +71,6 @@ def graph_sweep(indptr, indices, cost, lam, gam, slack):
         lam[i], met = _balance(cost[row], lam[near], gam[near], lam[i], gam[i], slack)
         worst = max(worst, met)
     return worst
+
+
+balance_rows = RowLoop(dense_balance, graph_balance)

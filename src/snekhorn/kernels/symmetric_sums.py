@@ -1,17 +1,21 @@
 """Sums over pairs of the dual of the symmetric entropic affinity.
 
-With s = gamma_i + gamma_j, L = (lambda_i + lambda_j - 2 C_ij) / s, P = exp(L) and w = P / s, the dual
-value, its gradient and its Hessian are row sums of a few products of s, L and w. A row's own term
-(i = j, C_ii = 0) is added where self-loops are part of P.
+With s = gamma_i + gamma_j, L = (lambda_i + lambda_j - 2 C_ij) / s, P = exp(L) and w = P / s, the dual value, its
+gradient and its Hessian are row sums of a few products of s, L and w. A row's own term (i = j, C_ii = 0) is added if
+self-loops are part of P.
+
+x holds (lambda, gamma) and y a step (u, v): two rows for a full matrix, and two columns for a graph, so that the values
+of a neighbour are adjacent in memory.
 """
 
 import numpy as np
 from numba import njit
 
+from . import RowLoop
 from .arithmetic import FAST, fast_exp
 from .graph_rows import longest_row
 
-# Columns of the array that the `*_terms` kernels fill.
+# Columns of the array that the `*_terms` loops fill.
 MASS, MASS_LOG, MASS_SCALE, W, W_L, W_LL, N_TERMS = 0, 1, 2, 3, 4, 5, 6
 
 
@@ -42,7 +46,7 @@ def _add_terms(cost, lam, gam, lam_i, gam_i, sums):
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def _products(cost, lam, gam, u, v, mine):
-    """sum_j of w t and of -w L t, t = u_i + u_j - L (v_i + v_j), over one run of pairs."""
+    """Sum w t and -w L t, t = u_i + u_j - L (v_i + v_j), over one run of pairs."""
     lam_i, gam_i, u_i, v_i = mine
     first = second = 0.0
     for j in range(cost.size):
@@ -56,7 +60,7 @@ def _products(cost, lam, gam, u, v, mine):
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def _weigh(cost, lam, gam, lam_i, gam_i, w, log_p):
-    """w and L of one run of pairs."""
+    """Write w and L of one run of pairs."""
     for j in range(cost.size):
         inverse = 1.0 / (gam_i + gam[j])
         log_p[j] = (lam_i + lam[j] - 2.0 * cost[j]) * inverse
@@ -65,7 +69,7 @@ def _weigh(cost, lam, gam, lam_i, gam_i, w, log_p):
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def _weighed_products(w, log_p, near, y, u_i, v_i):
-    """What `_products` gives, from w and L; rows of y are (u, v)."""
+    """Compute what `_products` does, from w and L."""
     first = second = 0.0
     for k in range(w.size):
         j = near[k]
@@ -77,7 +81,7 @@ def _weighed_products(w, log_p, near, y, u_i, v_i):
 
 @njit(cache=True, error_model="numpy")
 def _own_product(mine):
-    """The products of the pair (i, i)."""
+    """Compute the products of the pair (i, i)."""
     lam_i, gam_i, u_i, v_i = mine
     log_p = lam_i / gam_i
     wt = fast_exp(log_p) / gam_i * (u_i - log_p * v_i)
@@ -86,14 +90,15 @@ def _own_product(mine):
 
 @njit(nogil=True, cache=True)
 def _gather(x, near, first, second):
-    """The two columns of some rows of x."""
+    """Copy the two columns of some rows of x."""
     for k in range(near.size):
         first[k], second[k] = x[near[k], 0], x[near[k], 1]
 
 
 @njit(nogil=True, cache=True)
-def dense_terms(start, stop, cost, lam, gam, self_loops, terms):
-    """Row sums of the six terms for a full cost matrix."""
+def dense_terms(start, stop, cost, x, self_loops, terms):
+    """Sum the six terms over every row of a full cost matrix."""
+    lam, gam = x[0], x[1]
     own_cost = np.zeros(1, cost.dtype)
     for i in range(start, stop):
         before, after, own = slice(0, i), slice(i + 1, lam.size), slice(i, i + 1)
@@ -106,10 +111,7 @@ def dense_terms(start, stop, cost, lam, gam, self_loops, terms):
 
 @njit(nogil=True, cache=True)
 def graph_terms(start, stop, indptr, indices, cost, x, self_loops, terms):
-    """Row sums of the six terms for the symmetric neighbour graph (indptr, indices, cost).
-
-    x has a row (lambda, gamma) for every point: what is known of a neighbour lies in one place of the memory.
-    """
+    """Sum the six terms over every row of a symmetric neighbour graph."""
     own_cost, longest = np.zeros(1, cost.dtype), longest_row(start, stop, indptr)
     lam, gam = np.empty(longest), np.empty(longest)
     for i in range(start, stop):
@@ -122,8 +124,9 @@ def graph_terms(start, stop, indptr, indices, cost, x, self_loops, terms):
 
 
 @njit(nogil=True, cache=True)
-def dense_product(start, stop, cost, lam, gam, u, v, self_loops, out):
-    """Product of minus the Hessian with (u, v) for a full cost matrix."""
+def dense_product(start, stop, cost, x, y, self_loops, out):
+    """Multiply minus the Hessian with (u, v) for a full cost matrix."""
+    lam, gam, u, v = x[0], x[1], y[0], y[1]
     for i in range(start, stop):
         before, after = slice(0, i), slice(i + 1, lam.size)
         mine = (lam[i], gam[i], u[i], v[i])
@@ -136,7 +139,7 @@ def dense_product(start, stop, cost, lam, gam, u, v, self_loops, out):
 
 @njit(nogil=True, cache=True)
 def graph_weights(start, stop, indptr, indices, cost, x, weights):
-    """Write w and L for the edges of a symmetric neighbour graph: many products share them."""
+    """Write w and L for the edges of a symmetric neighbour graph; many products share them."""
     longest = longest_row(start, stop, indptr)
     lam, gam = np.empty(longest), np.empty(longest)
     for i in range(start, stop):
@@ -146,8 +149,8 @@ def graph_weights(start, stop, indptr, indices, cost, x, weights):
 
 
 @njit(nogil=True, cache=True)
-def graph_product(start, stop, indptr, indices, weights, x, y, self_loops, out):
-    """Product of minus the Hessian with (u, v), the rows of y, from the weights of a symmetric neighbour graph."""
+def graph_product(start, stop, indptr, indices, cost, x, weights, y, self_loops, out):
+    """Multiply minus the Hessian with (u, v) for a symmetric neighbour graph, from the weights of its edges."""
     for i in range(start, stop):
         row = slice(indptr[i], indptr[i + 1])
         rest = _weighed_products(weights[0, row], weights[1, row], indices[row], y, y[i, 0], y[i, 1])
@@ -159,14 +162,15 @@ def graph_product(start, stop, indptr, indices, weights, x, y, self_loops, out):
 # Without re-association, so that P_ij and P_ji are the same bits.
 @njit(fastmath={"contract"}, cache=True, error_model="numpy")
 def _write_row(cost, lam, gam, lam_i, gam_i, out):
-    """P of one run of pairs."""
+    """Write P of one run of pairs."""
     for j in range(cost.size):
         out[j] = fast_exp((lam_i + lam[j] - 2.0 * cost[j]) / (gam_i + gam[j]))
 
 
 @njit(nogil=True, cache=True)
-def dense_affinity(start, stop, cost, lam, gam, self_loops, out):
+def dense_affinity(start, stop, cost, x, self_loops, out):
     """Write P for a full cost matrix."""
+    lam, gam = x[0], x[1]
     for i in range(start, stop):
         _write_row(cost[i], lam, gam, lam[i], gam[i], out[i])
         if not self_loops:
@@ -174,8 +178,17 @@ def dense_affinity(start, stop, cost, lam, gam, self_loops, out):
 
 
 @njit(nogil=True, cache=True)
-def graph_affinity(start, stop, indptr, indices, cost, lam, gam, out):
+def graph_affinity(start, stop, indptr, indices, cost, x, self_loops, out):
     """Write P for the edges of a symmetric neighbour graph."""
+    longest = longest_row(start, stop, indptr)
+    lam, gam = np.empty(longest), np.empty(longest)
     for i in range(start, stop):
         row = slice(indptr[i], indptr[i + 1])
-        _write_row(cost[row], lam[indices[row]], gam[indices[row]], lam[i], gam[i], out[row])
+        _gather(x, indices[row], lam, gam)
+        _write_row(cost[row], lam, gam, x[i, 0], x[i, 1], out[row])
+
+
+row_terms = RowLoop(dense_terms, graph_terms)
+edge_weights = RowLoop(graph=graph_weights)
+hessian_product = RowLoop(dense_product, graph_product)
+write_affinity = RowLoop(dense_affinity, graph_affinity)

@@ -1,1 +1,1 @@
-"""Where loops run, how much memory there is, progress, warnings and parameter checks."""
+"""Where loops run, how much memory there is, progress, interrupts, warnings and parameter checks."""

@@ -7,68 +7,69 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InputError
 from .user_warnings import warn
 
 
 def check_perplexity(perplexity: Any) -> float:
-    """A finite number above 1."""
+    """Raise unless this is a finite number above 1."""
     if not _is_real(perplexity) or not 1.0 < perplexity < np.inf:
-        raise ValueError(f"perplexity must be a finite number above 1, got {perplexity!r}; 30 is a good start.")
+        raise InputError(f"perplexity must be a finite number above 1, got {perplexity!r}; 30 is a good start.")
     return float(perplexity)
 
 
 def clamp_perplexity(perplexity: float, n_entries: int) -> float:
-    """Perplexity, or the largest sensible one where rows of `n_entries` cannot have it.
+    """Return the perplexity, lowered with a warning if rows of `n_entries` cannot have it.
 
-    A row of n entries has perplexity n only if it is uniform, which tells nothing of the data; one less
-    is the largest value that leaves a choice (half way to 1 where that would be 1).
+    A row of n entries has perplexity n only if it is uniform, which says nothing about the data; n - 1 is the largest
+    value that leaves a choice (half-way to 1 if that would be 1).
     """
     largest = max(n_entries - 1.0, (n_entries + 1.0) / 2.0)
     if perplexity <= largest:
         return perplexity
     if n_entries == 1:
-        warn("every row has a single entry here, which is 1 whatever the perplexity; add points, or allow self-loops.")
+        warn("every row has a single entry, which is 1 whatever the perplexity; add points, or allow self-loops.")
     else:
         warn(
-            f"perplexity={perplexity:g} is too much here, where a row of P has {n_entries} entries; using {largest:g}, "
-            "the largest sensible value. Pass a smaller perplexity to choose it yourself."
+            f"perplexity={perplexity:g} exceeds what rows with {n_entries} entries allow; using {largest:g}. "
+            "Pass a smaller perplexity to choose it yourself."
         )
     return largest
 
 
-def _is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
-
-
 def check_positive(value: Any, name: str) -> float:
-    """A positive finite number."""
+    """Raise unless this is a positive finite number."""
     if not _is_real(value) or not 0.0 < value < np.inf:
-        raise ValueError(f"{name} must be a positive finite number, got {value!r}.")
+        raise InputError(f"{name} must be a positive finite number, got {value!r}.")
     return float(value)
 
 
 def check_count(value: Any, name: str, *, smallest: int = 1, largest: int | None = None) -> int:
-    """A whole number of at least `smallest`, and at most `largest` if there is such a bound."""
+    """Raise unless this is a whole number of at least `smallest`, and at most `largest` if that is given."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not whole or value < smallest or (largest is not None and value > largest):
         bounds = f"of at least {smallest}" if largest is None else f"from {smallest} to {largest}"
-        raise ValueError(f"{name} must be a whole number {bounds}, got {value!r}.")
+        raise InputError(f"{name} must be a whole number {bounds}, got {value!r}.")
     return int(value)
 
 
 def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> Any:
-    """One of a few values."""
+    """Raise unless this is one of a few values."""
     if isinstance(value, np.bool_):
         value = bool(value)
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+        raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
     return value
 
 
 def check_jobs(n_jobs: Any) -> int | None:
-    """None, or a non-zero whole number."""
+    """Raise unless this is None or a non-zero whole number."""
     if n_jobs is None:
         return None
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise ValueError(f"n_jobs must be a number of threads, -1 for all cores, -2 for all but one; got {n_jobs!r}.")
+        raise InputError(f"n_jobs must be a number of threads, -1 for all cores, -2 for all but one; got {n_jobs!r}.")
     return int(n_jobs)
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)

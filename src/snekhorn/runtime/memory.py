@@ -1,12 +1,14 @@
-"""Say what a computation needs before it starts."""
+"""Compare the memory that a computation needs with what is available, before it starts."""
 
 import os
+
+from ..errors import MissingMemoryError
 
 GIB = 2**30
 
 
 def available_bytes() -> int | None:
-    """Memory that can still be had on this machine, or None where the system does not tell."""
+    """Return the memory that is still available on this machine, or None if the system does not say."""
     try:
         with open("/proc/meminfo") as lines:
             for line in lines:
@@ -20,10 +22,10 @@ def available_bytes() -> int | None:
         return None
 
 
-def require(needed: float, what: str, remedy: str) -> None:
-    """Raise MemoryError, naming the remedy, if `needed` bytes are more than there are."""
+def require_memory(needed: float, what: str, remedy: str) -> None:
+    """Raise if `needed` bytes are not available, naming the remedy."""
     available = available_bytes()
     if available is not None and needed > available:
-        raise MemoryError(
-            f"{what} needs about {needed / GIB:.1f} GiB and {available / GIB:.1f} GiB are available; {remedy}."
+        raise MissingMemoryError(
+            f"{what} needs about {needed / GIB:.1f} GiB, but {available / GIB:.1f} GiB are available; {remedy}."
         )

@@ -1,15 +1,14 @@
 """Warnings that point at the user's line, however deep in the package they arise."""
 
-import sys
+import inspect
 import warnings
-from types import FrameType
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the first caller outside the package and scikit-learn."""
-    inside = (__name__.split(".")[0], "sklearn")  # which wraps the methods of estimators
-    frame: FrameType | None = sys._getframe(1)
-    level = 2
+    inside = (__name__.split(".")[0], "sklearn")  # scikit-learn wraps the methods of estimators
+    frame = inspect.currentframe()
+    level = 0
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in inside:
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level + 1)

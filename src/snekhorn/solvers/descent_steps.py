@@ -1,4 +1,4 @@
-"""Descent steps that know nothing but a gradient."""
+"""Steps of gradient descent: they know nothing but a gradient."""
 
 from __future__ import annotations
 
@@ -8,64 +8,88 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.momentum import momentum_step
-from ..runtime.execution import run_rows
+from ..runtime.execution import Execution
 
-COORDINATES_A_PAIR = 10  # a step moves that many in the time in which a pair of points is looked at
+COORDINATES_PER_PAIR = 10  # coordinates moved in the time that one pair of points takes; scales the estimate of work
 
 Array = NDArray[np.floating[Any]]
 
 
-class Descent(Protocol):
-    """An optimiser: it moves Z in place."""
+class Optimizer(Protocol):
+    """A rule that turns gradients into steps."""
 
-    def step(self, Z: Array, gradient: Array, rate: float, momentum: float) -> None: ...
+    def step(self, Z: Array, gradient: Array, rate: float, momentum: float) -> None:
+        """Move Z in place."""
 
     def permute(self, order: Any) -> None:
-        """Follow the points into another order."""
+        """Apply the permutation `order` to the points."""
 
-    def forget(self) -> None:
-        """Start anew: the objective has changed."""
+    def reset(self) -> None:
+        """Forget the steps so far, after the objective or the layout has changed."""
 
 
 class Momentum:
-    """Momentum with a gain for every coordinate, the descent of t-SNE."""
+    """Momentum with one gain per coordinate, the descent of t-SNE.
 
-    def __init__(self, shape: tuple[int, int], *, n_threads: int = 1) -> None:
-        self.n_threads = n_threads
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of the layout.
+    execution : Execution
+    """
+
+    def __init__(self, shape: tuple[int, ...], execution: Execution) -> None:
+        self.execution = execution
         self.velocity = np.zeros(shape)
         self.gains = np.ones(shape)
 
     def step(self, Z: Array, gradient: Array, rate: float, momentum: float) -> None:
         arrays = (Z, gradient, self.velocity, self.gains)
-        run_rows(momentum_step, Z.shape[0], Z.size // COORDINATES_A_PAIR, self.n_threads, *arrays, rate, momentum)
+        self.execution.run(momentum_step, Z.shape[0], Z.size // COORDINATES_PER_PAIR, *arrays, rate, momentum)
 
     def permute(self, order: Any) -> None:
         self.velocity, self.gains = self.velocity[order], self.gains[order]
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         self.velocity[:] = 0.0
         self.gains[:] = 1.0
 
 
 class Adam:
-    """Adam (Kingma and Ba, 2015), the descent of the paper's experiments; its momenta are its own."""
+    """Adam (Kingma and Ba, 2015), the optimiser of the paper's experiments.
 
-    def __init__(self, shape: tuple[int, int], *, decay: tuple[float, float] = (0.9, 0.999)) -> None:
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of the gradient.
+    decay : pair of float
+        Decay rates of the running means of the gradient and of its square.
+    """
+
+    epsilon = 1e-8  # keeps the step finite where the gradient has always been 0; a larger one shortens small steps
+
+    def __init__(self, shape: tuple[int, ...], *, decay: tuple[float, float] = (0.9, 0.999)) -> None:
         self.decay = decay
         self.mean = np.zeros(shape)
         self.square = np.zeros(shape)
         self.n_steps = 0
 
-    def step(self, Z: Array, gradient: Array, rate: float, momentum: float) -> None:
+    def update(self, gradient: Array, rate: float) -> Array:
+        """Return the step along the gradient: add it to ascend, subtract it to descend."""
         first, second = self.decay
         self.n_steps += 1
         self.mean = first * self.mean + (1.0 - first) * gradient
         self.square = second * self.square + (1.0 - second) * gradient**2
         mean, square = self.mean / (1.0 - first**self.n_steps), self.square / (1.0 - second**self.n_steps)
-        Z -= rate * mean / (np.sqrt(square) + 1e-8)
+        return np.asarray(rate * mean / (np.sqrt(square) + self.epsilon))
+
+    def step(self, Z: Array, gradient: Array, rate: float, momentum: float) -> None:
+        """Move Z in place; `momentum` is ignored, because `decay` plays its part."""
+        Z -= self.update(gradient, rate)
 
     def permute(self, order: Any) -> None:
         self.mean, self.square = self.mean[order], self.square[order]
 
-    def forget(self) -> None:
-        self.__init__(self.mean.shape, decay=self.decay)  # type: ignore[misc]
+    def reset(self) -> None:
+        self.mean, self.square = np.zeros_like(self.mean), np.zeros_like(self.square)
+        self.n_steps = 0

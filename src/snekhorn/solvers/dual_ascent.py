@@ -1,33 +1,37 @@
-"""The paper's dual ascent: Adam, SGD and L-BFGS, kept for comparison with Newton's method."""
+"""The paper's dual ascent by Adam, SGD and L-BFGS, for comparison with Newton's method."""
 
-from collections.abc import Callable
-from typing import Any
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
 
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
+from ..runtime.progress import Progress
+from .descent_steps import Adam
 from .newton_cg import Array, Outcome, Problem
 from .solve_report import Reason
 
+AscentSolver: TypeAlias = Literal["adam", "sgd", "lbfgs"]
 LEARNING_RATE = 0.1
 
 
-@np.errstate(over="ignore", invalid="ignore")  # a learning rate may be too large: the outcome says so
+@np.errstate(over="ignore", invalid="ignore")  # a learning rate may be too large: the outcome shows it
 def ascend(
     problem: Problem,
     x: Array,
     *,
-    solver: str,
+    solver: AscentSolver,
     squared: bool,
     learning_rate: float | None,
     tol: float,
     max_iter: int,
-    progress: Callable[[int, float], None] | None = None,
+    progress: Progress | None = None,
 ) -> Outcome:
-    """Maximise by first-order steps, the boxed unknown squared or not.
+    """Maximise by first-order steps on the boxed unknown or on its square root.
 
-    Unknowns are counted in units of the median boxed one, so that a learning rate means the same
-    whatever the scale of the data.
+    Unknowns are counted in units of the median boxed one, so that a learning rate means the same whatever the scale of
+    the data.
     """
     x = problem.project(x)
     unit = float(np.median(x[1]))
@@ -38,12 +42,12 @@ def ascend(
     if solver == "lbfgs":
         return _lbfgs(tracker, parameters, max_iter)
     rate = LEARNING_RATE if learning_rate is None else learning_rate
-    advance = _adam(rate) if solver == "adam" else lambda gradient: rate * gradient
+    adam = Adam(parameters.shape)
     for n_iter in range(max_iter):
         gradient = tracker(parameters)
         if tracker.finished:
             return tracker.outcome(n_iter)
-        parameters = parameters + advance(gradient)
+        parameters = parameters + (adam.update(gradient, rate) if solver == "adam" else rate * gradient)
         if not squared:
             parameters[1] = np.maximum(parameters[1], problem.lower / unit)
     tracker(parameters)
@@ -51,14 +55,14 @@ def ascend(
 
 
 class _Tracker:
-    """Evaluates the problem, remembers the last point and notices the end."""
+    """Evaluate the problem, remember the last finite point, and notice when to stop."""
 
     def __init__(
         self,
         problem: Problem,
         unit: float,
         tol: float,
-        progress: Callable[[int, float], None] | None,
+        progress: Progress | None,
         *,
         squared: bool,
     ) -> None:
@@ -77,7 +81,7 @@ class _Tracker:
             self.progress(self.n_passes, self.point.gap)
         self.n_passes += 1
         self.values.append(self.point.value)
-        gradient = self.point.gradient.copy()
+        gradient: Array = self.point.gradient.copy()
         if self.squared:
             gradient[1] *= 2.0 * parameters[1]
         return gradient
@@ -92,22 +96,8 @@ class _Tracker:
         return Outcome(self.point, reason, n_iter, self.n_passes, self.values)
 
 
-def _adam(rate: float, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8) -> Callable[[Array], Array]:
-    state: dict[str, Any] = {"t": 0, "mean": 0.0, "square": 0.0}
-
-    def advance(gradient: Array) -> Array:
-        state["t"] += 1
-        state["mean"] = beta1 * state["mean"] + (1 - beta1) * gradient
-        state["square"] = beta2 * state["square"] + (1 - beta2) * gradient**2
-        mean = state["mean"] / (1 - beta1 ** state["t"])
-        square = state["square"] / (1 - beta2 ** state["t"])
-        return rate * mean / (np.sqrt(square) + epsilon)
-
-    return advance
-
-
 class _Stop(Exception):
-    pass
+    """Raised to leave SciPy's loop."""
 
 
 def _lbfgs(tracker: _Tracker, parameters: Array, max_iter: int) -> Outcome:

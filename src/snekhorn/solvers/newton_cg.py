@@ -1,42 +1,41 @@
-"""Projected Newton-CG for a concave function of two unknowns a row, one of them in a box.
+"""Projected Newton-CG for a concave function of two unknowns per row, one of them in a box.
 
-Every step solves (H + mu D) d = rhs by conjugate gradient, H minus the Hessian and D its two-by-two
-diagonal blocks, which are also the preconditioner. mu is the Levenberg-Marquardt damping.
+Each step solves (H + mu D) d = rhs by conjugate gradient, where H is minus the Hessian and D its two-by-two diagonal
+blocks, which also precondition. mu is the Levenberg-Marquardt damping.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..runtime.execution import Execution
+from ..runtime.progress import Progress
 from .solve_report import Reason
-
-if TYPE_CHECKING:
-    from .few_rows import FewRows
 
 Array: TypeAlias = NDArray[Any]  # of float64
 Linear: TypeAlias = Callable[[Array], Array]  # a matrix, as the function that multiplies with it
 
 MAX_CG_ITERATIONS = 60
-MAX_PASSES = 1000  # a problem that is not solved by then is not going to be
-LOOSEST_CG, TIGHTEST_CG, CG_POWER = 0.3, 1e-3, 0.7  # relative residual asked of CG: a power of the gap
+MAX_PASSES = 1000  # a problem that is not solved by then never is
+LOOSEST_CG, TIGHTEST_CG, CG_POWER = 0.3, 1e-3, 0.7  # relative residual asked of CG: the gap to this power, clipped
 SMALLEST_SHRINK = 0.2  # a boxed unknown keeps at least this share of its value in one step
 FIRST_DAMPING, DAMPING_GROWTH, LARGEST_DAMPING = 1.0, 4.0, 1e12
-LARGE_GAP = 1.0  # from which on the first step is damped: undamped, it would only be refused
-SUFFICIENT_INCREASE = 0.05  # of the predicted one, to accept a step
-GOOD_MODEL, POOR_MODEL = 0.7, 0.25  # ratios of actual to predicted increase that move the damping
-TOO_FAR = 4.0  # growth of a row's gap, to above 1 at least, in a step that does not suit the row
-FEW_ROWS = 0.1  # share of such rows, up to which they retreat; more of them need a damping of all
-RETREAT, MAX_RETREATS = 0.2, 3  # what a retreat leaves of the row's step
-NEAR = 0.1  # gap from which on Newton's method needs no help
-SETTLED, STRAGGLERS, MAX_SETTLING = 1e-2, 0.05, 20  # gap of rows that can wait, share of the others, their iterations
+LARGE_GAP = 1.0  # above it the first step is damped: undamped, it would be rejected
+SUFFICIENT_INCREASE = 0.05  # share of the predicted increase that a step must reach to be accepted
+GOOD_MODEL, POOR_MODEL = 0.7, 0.25  # ratios of actual to predicted increase that lower and raise the damping
+TOO_FAR = 4.0  # growth of a row's gap, to above 1, that marks a step as too long for the row
+FEW_ROWS = 0.1  # share of such rows up to which they retreat; if there are more, all rows are damped
+RETREAT, MAX_RETREATS = 0.2, 3  # share of the step that a retreating row keeps, and how often it may retreat
+NEAR = 0.1  # below this gap Newton's method needs no help
+SETTLED, STRAGGLERS, MAX_SETTLING = 1e-2, 0.05, 20  # gap of settled rows, share of other rows, iterations for these
 ROUNDING = 1e-15  # relative size below which a change of the value is noise
-LEAST_VARIANCE = 0.05  # blocks of rows that rest on a single pair are singular: see _blocks
+LEAST_VARIANCE = 0.05  # smaller variances make a block nearly singular, see `_blocks`
 
 
 @dataclass(frozen=True)
@@ -44,18 +43,15 @@ class Point:
     """The function and its derivatives at x = (free unknowns, boxed unknowns), an array (2, n)."""
 
     x: Array
-    row_values: Array  # whose sum is the value; differences are taken row by row, where they round least
+    value: float
+    row_values: Array  # their sum is the value; differences are taken row by row, where they round least
     magnitude: float  # sum of the absolute terms of the value: the scale of its rounding
     gradient: Array
     rhs: Array  # right-hand side of the Newton system: the gradient, or a better-scaled residual
     blocks: tuple[Array, Array, Array]  # diagonal, off-diagonal, diagonal of the blocks of H
-    held: NDArray[np.bool_]  # rows whose boxed unknown is at a bound it is pushed against
+    held: NDArray[np.bool_]  # rows whose boxed unknown is pushed against its bound
     marginal_gap: float
     entropy_gap: float
-
-    @property
-    def value(self) -> float:
-        return float(self.row_values.sum())
 
     @property
     def gap(self) -> float:
@@ -63,25 +59,34 @@ class Point:
 
     @property
     def row_gaps(self) -> Array:
-        """What every row misses; NaN where it is not known."""
-        return np.maximum(np.abs(self.gradient[0]), np.where(self.held, 0.0, np.abs(self.gradient[1])))
+        """Gap of every row; NaN if it is unknown."""
+        gaps: Array = np.maximum(np.abs(self.gradient[0]), np.where(self.held, 0.0, np.abs(self.gradient[1])))
+        return gaps
 
     def unsolved(self, tol: float) -> NDArray[np.intp]:
-        """Rows that keep the gap at tol or above."""
-        return np.flatnonzero(~(self.row_gaps < tol))  # NaN is off, too
+        """Return the rows whose gap is `tol` or more."""
+        return np.flatnonzero(~(self.row_gaps < tol))  # NaN counts as unsolved
 
 
 class Problem(Protocol):
+    """A concave function to maximise, and where its loops run."""
+
     lower: Array | float
     upper: Array | float
 
-    def evaluate(self, x: Array) -> Point: ...
-    def hessian(self, x: Array) -> Linear: ...
-    def project(self, x: Array) -> Array: ...
+    @property
+    def execution(self) -> Execution: ...
 
-    def among(self, rows: NDArray[np.intp], x: Array) -> tuple[FewRows, Array] | None:
-        """The problem in which these rows alone move, as its first ones, and its x; None where it saves nothing."""
-        ...
+    def evaluate(self, x: Array) -> Point: ...
+
+    def hessian(self, x: Array) -> Linear:
+        """Return minus the Hessian at x."""
+
+    def project(self, x: Array) -> Array:
+        """Return the nearest feasible x."""
+
+    def restricted_to(self, rows: NDArray[np.intp], x: Array) -> tuple[RestrictedProblem, Array] | None:
+        """Return the problem in which these rows alone move, as its first ones, and its x; None if it saves nothing."""
 
 
 @dataclass
@@ -95,16 +100,17 @@ class Outcome:
     values: list[float]
 
 
-@np.errstate(over="ignore", invalid="ignore")  # a trial step may overflow: its gap says so
+@np.errstate(over="ignore", invalid="ignore")  # a trial step may overflow: its gap shows it
 def maximize(
     problem: Problem,
     point: Point,
     *,
     tol: float,
     max_iter: int,
-    progress: Callable[[int, float], None] | None = None,
+    progress: Progress | None = None,
 ) -> Outcome:
     """Maximise from a point until both gaps are below tol."""
+    total = problem.execution.sum
     values, passes, plain = [point.value], 0, False
     hessian: Linear | None = None  # at the point
     damping = FIRST_DAMPING if point.gap > LARGE_GAP else 0.0
@@ -122,18 +128,18 @@ def maximize(
         step, predicted, used = _direction(problem, point, hessian, damping, tol, plain=plain)
         passes += used
         if predicted <= 0.0 and not plain:
-            plain = True  # the rescaled residual gave no ascent direction: the gradient does
+            plain = True  # the rescaled residual gave no ascent direction; the gradient does
             continue
-        trial, step, used = attempt(problem, point, step)
+        trial, step, used = try_step(problem, point, step)
         passes += used
         noise = ROUNDING * point.magnitude
-        increase = float(np.sum(trial.row_values - point.row_values))
-        if used > 1:  # it is another step, of which the value decides: it need not go up
-            predicted = max(_promise(point, step), 2.0 * noise)
+        increase = float(total(trial.row_values - point.row_values))
+        if used > 1:  # some rows retreated: the value decides, even if this step promises no increase
+            predicted = max(_predicted_increase(problem, point, step), 2.0 * noise)
         if predicted > noise:
             ratio = increase / predicted if np.isfinite(trial.gap) else -np.inf
             accepted = ratio > SUFFICIENT_INCREASE
-        else:  # the value cannot tell any more: let the gaps decide
+        else:  # the value is all rounding by now: let the gaps decide
             accepted = trial.gap < point.gap
             ratio = GOOD_MODEL if accepted else -np.inf
         if accepted:
@@ -155,7 +161,7 @@ def maximize(
 def _direction(
     problem: Problem, point: Point, hessian: Linear, damping: float, tol: float, *, plain: bool
 ) -> tuple[Array, float, int]:
-    """Newton direction, the increase it promises, and the passes it took."""
+    """Return the Newton direction, the increase it predicts, and the passes it took."""
     a, b, c, ridge = _blocks(point)
     free = ~point.held
     determinant = np.maximum(a * c - b * b, 1e-12 * a * c + np.finfo(float).tiny)
@@ -171,67 +177,73 @@ def _direction(
         h[1] *= free
         return h
 
+    def solve(rhs: Array, free: Array) -> tuple[Array, int]:
+        products = (partial(apply, free=free), partial(precondition, free=free))
+        return conjugate_gradient(*products, rhs, enough, problem.execution)
+
     rhs = (point.gradient if plain else point.rhs).copy()
     rhs[1] *= free
-    # No tighter than the tolerance needs, nor than Newton's method can use so far from the end.
+    # No tighter than the tolerance needs, nor than Newton's method can use this far from the solution.
     accuracy = max(TIGHTEST_CG, point.gap**CG_POWER, 0.3 * tol / point.gap)
-    enough = min(LOOSEST_CG, accuracy) ** 2 * float(np.sum(rhs * precondition(rhs, free)))
-    step, passes = conjugate_gradient(partial(apply, free=free), partial(precondition, free=free), rhs, enough)
-    reached = _reach(problem, point, step)
+    enough = min(LOOSEST_CG, accuracy) ** 2 * float(problem.execution.sum(rhs * precondition(rhs, free)))
+    step, passes = solve(rhs, free)
+    reached = _bounded(problem, point, step)
     stopped = free & (reached != point.x[1] + step[1])
-    if stopped.any():  # these rows cannot go so far: let the others take that into account
+    if problem.execution.max(stopped):  # these rows stop at a bound: let the others take that into account
         step[1] = reached - point.x[1]
         moving = free & ~stopped
         rest = rhs - apply(step, moving)
         rest[1] *= moving
-        more, used = conjugate_gradient(partial(apply, free=moving), partial(precondition, free=moving), rest, enough)
+        more, used = solve(rest, moving)
         step += more
         passes += 1 + used
-    return step, _promise(point, step), passes
+    return step, _predicted_increase(problem, point, step), passes
 
 
-def _promise(point: Point, step: Array) -> float:
-    """The increase that a step promises: half the slope, as of a quadratic up to its top."""
-    return 0.5 * float(np.sum(point.gradient[0] * step[0]) + np.sum((point.gradient[1] * step[1])[~point.held]))
+def _predicted_increase(problem: Problem, point: Point, step: Array) -> float:
+    """Return half the slope along a step: what a quadratic gains up to its maximum."""
+    total = problem.execution.sum
+    return 0.5 * float(total(point.gradient[0] * step[0]) + total((point.gradient[1] * step[1])[~point.held]))
 
 
-def attempt(problem: Problem, point: Point, step: Array) -> tuple[Point, Array, int]:
-    """Where a step leads, the step, and the passes used; few rows that go much too far go a part of their way only.
+def try_step(problem: Problem, point: Point, step: Array) -> tuple[Point, Array, int]:
+    """Evaluate a step; if it is far too long for a few rows, shorten it for these.
 
-    One row in a thousand in trouble would else have all others damped, for many iterations.
+    Otherwise one row in a thousand would have all others damped, for many iterations. Return the trial point, the
+    step taken and the passes used.
     """
     before = np.maximum(point.row_gaps, LARGE_GAP)
-    trial = problem.evaluate(_limit(problem, point, step))
+    trial = problem.evaluate(_projected(problem, point, step))
     for used in range(1, MAX_RETREATS + 1):
-        too_far = ~(trial.row_gaps < TOO_FAR * before)  # NaN is, too
-        if not 0.0 < too_far.mean() < FEW_ROWS:
+        too_far = ~(trial.row_gaps < TOO_FAR * before)  # NaN is too far, too
+        if not 0.0 < problem.execution.sum(too_far) / too_far.size < FEW_ROWS:
             return trial, step, used
         step = np.where(too_far, RETREAT, 1.0) * step
-        trial = problem.evaluate(_limit(problem, point, step))
+        trial = problem.evaluate(_projected(problem, point, step))
     return trial, step, MAX_RETREATS + 1
 
 
 def _settle_stragglers(problem: Problem, point: Point) -> tuple[Point, int]:
-    """The point, and the passes used: rows that are far off where most are not come closer, the others waiting."""
+    """Move a few rows that are far off closer while the others wait; return the point and the passes used."""
     rows = point.unsolved(SETTLED)
-    some = problem.among(rows, point.x) if 0 < rows.size < STRAGGLERS * point.x.shape[1] else None
+    some = problem.restricted_to(rows, point.x) if 0 < rows.size < STRAGGLERS * point.x.shape[1] else None
     if some is None:
         return point, 0
-    few, x = some
-    found = maximize(few, few.evaluate(x), tol=SETTLED, max_iter=MAX_SETTLING)
-    passes = 1 + int(np.ceil(few.share * (1 + found.n_passes)))
+    restricted, x = some
+    found = maximize(restricted, restricted.evaluate(x), tol=SETTLED, max_iter=MAX_SETTLING)
+    passes = 1 + int(np.ceil(restricted.share * (1 + found.n_passes)))
     x = point.x.copy()
     x[:, rows] = found.point.x[:, : rows.size]
     settled = problem.evaluate(x)
-    better = np.isfinite(settled.gap) and np.sum(settled.row_values - point.row_values) > 0.0
+    better = np.isfinite(settled.gap) and problem.execution.sum(settled.row_values - point.row_values) > 0.0
     return (settled if better else point), passes
 
 
 def _blocks(point: Point) -> tuple[Array, Array, Array, Array]:
-    """Blocks of H, their last entry raised where the row's variance vanishes.
+    """Return the blocks of H, their last entry raised if the row's variance vanishes, and the amount.
 
-    A row whose mass rests on one pair has a singular block and would take an endless step. The ridge
-    bounds it, and fades with the gap so that the last steps are Newton's own.
+    A row whose mass rests on one pair has a singular block and would take an endless step. The ridge bounds it, and
+    fades with the gap so that the last steps are Newton's own.
     """
     a, b, c = point.blocks
     a = np.maximum(a, np.finfo(float).tiny)
@@ -240,38 +252,100 @@ def _blocks(point: Point) -> tuple[Array, Array, Array, Array]:
     return a, b, c + ridge, ridge
 
 
-def _limit(problem: Problem, point: Point, step: Array) -> Array:
-    """The step, projected row by row: one bad row must not hold back the others."""
-    return problem.project(np.stack([point.x[0] + step[0], _reach(problem, point, step)]))
+def _projected(problem: Problem, point: Point, step: Array) -> Array:
+    """Apply a step, projected row by row: one bad row must not hold back the others."""
+    return problem.project(np.stack([point.x[0] + step[0], _bounded(problem, point, step)]))
 
 
-def _reach(problem: Problem, point: Point, step: Array) -> Array:
-    """Where the boxed unknowns may go."""
+def _bounded(problem: Problem, point: Point, step: Array) -> Array:
+    """Apply a step to the boxed unknowns, within the box and without shrinking them too much."""
     boxed = point.x[1]
     lowest = np.maximum(problem.lower, SMALLEST_SHRINK * boxed)
-    return np.clip(boxed + step[1], lowest, problem.upper)
+    return np.asarray(np.clip(boxed + step[1], lowest, problem.upper))
 
 
 def conjugate_gradient(
-    apply: Callable[[Array], Array], precondition: Callable[[Array], Array], rhs: Array, enough: float
+    apply: Linear, precondition: Linear, rhs: Array, enough: float, execution: Execution
 ) -> tuple[Array, int]:
     """Solve apply(x) = rhs until the squared residual, in the preconditioner's norm, is `enough`."""
     x, residual = np.zeros_like(rhs), rhs.copy()
     z = precondition(residual)
-    direction, energy = z.copy(), float(np.sum(residual * z))
+    direction, energy = z.copy(), float(execution.sum(residual * z))
     if energy <= enough:
         return x, 0
     for n_iter in range(1, MAX_CG_ITERATIONS + 1):
         product = apply(direction)
-        curvature = float(np.sum(direction * product))
+        curvature = float(execution.sum(direction * product))
         if not curvature > 0.0:
             return x, n_iter
         step = energy / curvature
         x += step * direction
         residual -= step * product
         z = precondition(residual)
-        previous, energy = energy, float(np.sum(residual * z))
+        previous, energy = energy, float(execution.sum(residual * z))
         if energy <= enough:
             break
         direction = z + (energy / previous) * direction
     return x, n_iter
+
+
+class RestrictedProblem:
+    """A problem whose first rows alone move; to the solver, the others are solved and take no part in products.
+
+    Parameters
+    ----------
+    whole : Problem
+        The problem in which all rows could move.
+    n_moving : int
+        Number of rows that move.
+    share : float
+        Cost of a pass over its pairs, relative to a pass over all pairs.
+    """
+
+    def __init__(self, whole: Problem, n_moving: int, share: float) -> None:
+        self.whole, self.n_moving, self.share = whole, n_moving, share
+        self.lower, self.upper = whole.lower, whole.upper
+
+    @property
+    def execution(self) -> Execution:
+        return self.whole.execution
+
+    def evaluate(self, x: Array) -> Point:
+        point, rest = self.whole.evaluate(x), slice(self.n_moving, None)
+        held = point.held.copy()
+        held[rest] = True
+        gradient, rhs, blocks = point.gradient.copy(), point.rhs.copy(), np.stack(point.blocks)
+        gradient[:, rest], rhs[:, rest], blocks[:, rest] = 0.0, 0.0, [[1.0], [0.0], [1.0]]
+        marginal_gap, entropy_gap = gaps(gradient, held, self.execution)
+        return replace(
+            point,
+            gradient=gradient,
+            rhs=rhs,
+            blocks=(blocks[0], blocks[1], blocks[2]),
+            held=held,
+            marginal_gap=marginal_gap,
+            entropy_gap=entropy_gap,
+        )
+
+    def hessian(self, x: Array) -> Linear:
+        whole, rest = self.whole.hessian(x), slice(self.n_moving, None)
+
+        def product(step: Array) -> Array:
+            found = whole(step)
+            found[:, rest] = step[:, rest]
+            return found
+
+        return product
+
+    def project(self, x: Array) -> Array:
+        return self.whole.project(x)
+
+    def restricted_to(self, rows: NDArray[np.intp], x: Array) -> None:
+        """Return None: the rows are few already."""
+
+
+def gaps(gradient: Array, held: NDArray[np.bool_], execution: Execution) -> tuple[float, float]:
+    """Return the largest gaps of the free and of the boxed unknowns; held rows have none of the latter."""
+    marginal_gap = float(execution.max(np.abs(gradient[0])))
+    entropy_gap = float(execution.max(np.where(held, 0.0, np.abs(gradient[1]))))
+    return marginal_gap, entropy_gap if np.isfinite(execution.max(np.abs(gradient))) else np.inf

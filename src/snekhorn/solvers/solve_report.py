@@ -1,4 +1,4 @@
-"""What a solver says of its work: one result object, whatever the solver."""
+"""The report of a solver: one result object, whatever the solver."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Reason(str, Enum):
 
     CONVERGED = "converged"
     CLOSED_FORM = "computed in closed form"
-    ROUNDING = "stopped by rounding: the gaps no longer shrink; raise tol, or bring outliers nearer"
-    MAX_ITER = "stopped at the largest number of iterations before reaching tol; raise max_iter or tol"
+    ROUNDING = "stopped by rounding: the gaps no longer shrink; raise tol, or remove far outliers"
+    MAX_ITER = "stopped at max_iter before reaching tol; raise max_iter or tol"
     MAX_PASSES = "stopped after too many passes over the pairs; raise perplexity or tol, or allow self_loops"
-    LINE_SEARCH = "the line search found no further increase before reaching tol; raise tol or use solver='newton'"
+    LINE_SEARCH = "the line search found no increase before reaching tol; raise tol or use solver='newton'"
     STALLED = (
-        "no step improves the dual any more; a neighbour graph may not carry this perplexity: "
+        "no step improves the dual any more; the neighbour graph may not support this perplexity: "
         "raise n_neighbors, lower perplexity or allow self_loops"
     )
     OVERFLOW = "the start overflowed; check X for extreme values"
@@ -28,38 +28,38 @@ class Reason(str, Enum):
 
 @dataclass
 class SolveReport:
-    """Outcome of computing an affinity.
+    """The outcome of computing an affinity.
 
     Attributes
     ----------
     converged : bool
-        Whether both gaps are below the tolerance, as far as `floor_rows` and `unreachable_rows` allow.
+        Whether both gaps are below the tolerance; `floor_rows` and `unreachable_rows` are exempt.
     n_iter : int
         Outer iterations of the solver.
     n_passes : int
-        Evaluations and products with the Hessian, each a sweep over all pairs of points. On a graph, products from one
-        point share weights, whose own sweep is not counted.
+        Evaluations and products with the Hessian, each a pass over all pairs of points. On a graph, products at one
+        point share weights, whose own pass is not counted.
     marginal_gap : float
-        Largest distance of a row sum from 1, before any symmetrisation; NaN for an affinity that has no
-        constraint on its row sums.
+        Largest distance of a row sum from 1, before any symmetrisation; NaN for an affinity without a constraint on
+        its row sums.
     entropy_gap : float
-        Largest distance of a row's entropy from its target, or of the average one where the perplexity
-        is asked on average; NaN where none is asked. Rows among `floor_rows` and `unreachable_rows` are left out,
-        but not of an average.
+        Largest distance of a row's entropy from its target, or of the average entropy if the perplexity is an
+        average; NaN if there is no target. Rows in `floor_rows` and `unreachable_rows` are left out, except from an
+        average.
     reason : str
-        Why the solver stopped, in words.
+        Why the solver stopped, and what to do about it.
     floor_rows : ndarray of int
-        Rows whose perplexity is above the one asked for: their entropy dual sits at its floor, or too many points
+        Rows whose perplexity is above the requested one, because their entropy dual is at its floor or too many points
         are duplicates. `n_floor_rows` is their number.
     unreachable_rows : ndarray of int
-        Rows that cannot reach the perplexity asked for (too few edges, or neighbours whose mass is
-        spent) and were given the largest one they can be sure to reach.
+        Rows that cannot reach the requested perplexity (too few edges, or neighbours without mass to spare) and have
+        the largest one that is certain to be reachable.
     unsolved_rows : ndarray of int
-        Rows whose sum or entropy is still off by the tolerance or more: empty if `converged`.
+        Rows whose sum or entropy is still off by the tolerance or more; empty if `converged`.
     dual_values : list of float
-        Dual objective after every accepted step.
+        Dual objective after each accepted step.
     neighbor_recall : float or None
-        Share of the true nearest neighbours found, measured on a sample; None for a full matrix.
+        Share of the true nearest neighbours that were found, measured on a sample; None for a full matrix.
     """
 
     converged: bool
@@ -78,13 +78,13 @@ class SolveReport:
     def n_floor_rows(self) -> int:
         return self.floor_rows.size
 
-    def renamed(self, names: NDArray[np.intp]) -> SolveReport:
-        """The report of a problem whose row i is called `names[i]`."""
+    def renumbered(self, order: NDArray[np.intp]) -> SolveReport:
+        """Return the report of a problem whose row i is point ``order[i]``."""
         return replace(
             self,
-            floor_rows=np.sort(names[self.floor_rows]),
-            unreachable_rows=np.sort(names[self.unreachable_rows]),
-            unsolved_rows=np.sort(names[self.unsolved_rows]),
+            floor_rows=np.sort(order[self.floor_rows]),
+            unreachable_rows=np.sort(order[self.unreachable_rows]),
+            unsolved_rows=np.sort(order[self.unsolved_rows]),
         )
 
     def __str__(self) -> str:

@@ -5,14 +5,14 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
-from snekhorn.geometry.building import build_cost, count_neighbors
-from snekhorn.geometry.costs import DenseCost, GraphCost
+from snekhorn.geometry.costs import DenseCost, NeighborGraph, build_cost, count_neighbors
+from snekhorn.runtime.execution import Threads
 
 from ..helpers import squared_distances, without_some_entries
 
 
 def _build(X, metric="sqeuclidean", n_neighbors=None):
-    return build_cost(X, metric=metric, n_neighbors=n_neighbors, perplexity=5.0, n_threads=1)
+    return build_cost(X, metric=metric, n_neighbors=n_neighbors, perplexity=5.0, execution=Threads(1))
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "l2", "l1", "cosine", "chebyshev", "canberra", "braycurtis"])
@@ -39,7 +39,7 @@ def test_sparse_points_have_the_distances_of_their_dense_form(X, metric):
 def test_float32_stays_float32(X, metric):
     X = X.astype(np.float32)
     assert _build(X, metric).matrix.dtype == np.float32
-    assert _build(X, metric, 5).values.dtype == np.float32
+    assert _build(X, metric, 5).costs.dtype == np.float32
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,8 @@ def test_a_precomputed_matrix_is_used_as_it_is(X):
 def test_the_nearest_of_a_precomputed_matrix_are_its_smallest_entries(X):
     C = squared_distances(X)
     graph = _build(C, "precomputed", 7)
-    assert isinstance(graph, GraphCost)
-    np.testing.assert_allclose(graph.values.reshape(-1, 7), np.sort(C, axis=1)[:, 1:8], rtol=1e-15)
+    assert isinstance(graph, NeighborGraph)
+    np.testing.assert_allclose(graph.costs.reshape(-1, 7), np.sort(C, axis=1)[:, 1:8], rtol=1e-15)
 
 
 def test_the_nearest_of_a_precomputed_matrix_take_no_second_matrix(rng):
@@ -82,7 +82,7 @@ def test_the_nearest_of_a_precomputed_graph_are_its_smallest_entries(X, n_neighb
     found = _build(sparse.csr_matrix(C), "precomputed", n_neighbors)
     want = _build(C, "precomputed", n_neighbors)
     np.testing.assert_array_equal(found.degrees, k)
-    np.testing.assert_array_equal(np.sort(found.values.reshape(-1, k), axis=1), want.values.reshape(-1, k))
+    np.testing.assert_array_equal(np.sort(found.costs.reshape(-1, k), axis=1), want.costs.reshape(-1, k))
     np.testing.assert_array_equal(np.sort(want.indices.reshape(-1, k), axis=1), found.indices.reshape(-1, k))
 
 
@@ -103,17 +103,17 @@ def test_metrics_with_scales_take_them_from_all_points(X, metric, n_neighbors):
         np.testing.assert_allclose(found.matrix, want.matrix, rtol=1e-9)
     else:
         np.testing.assert_array_equal(found.indices, want.indices)
-        np.testing.assert_allclose(found.values, want.values, rtol=1e-9)
+        np.testing.assert_allclose(found.costs, want.costs, rtol=1e-9)
 
 
 def test_the_diagonal_of_a_graph_is_left_out():
     full = sparse.csr_matrix(np.arange(1.0, 17.0).reshape(4, 4))
     graph = _build(full, "precomputed")
     np.testing.assert_array_equal(graph.degrees, 3)
-    np.testing.assert_array_equal(graph.values, [v for v in range(1, 17) if v not in (1, 6, 11, 16)])
+    np.testing.assert_array_equal(graph.costs, [v for v in range(1, 17) if v not in (1, 6, 11, 16)])
 
 
 @pytest.mark.parametrize("dtype", [int, np.float32, np.float64])
 def test_distances_of_lists_are_floats(dtype):
     graph = _build((np.array([[1], [0]]), np.array([[3], [3]], dtype=dtype)), "precomputed")
-    assert graph.values.dtype == (np.float32 if dtype is np.float32 else np.float64)
+    assert graph.costs.dtype == (np.float32 if dtype is np.float32 else np.float64)

@@ -8,10 +8,9 @@ from scipy import sparse
 
 from snekhorn import SNE, TSNE, TSNEkhorn
 from snekhorn.affinities import EntropicAffinity, MultiscaleSymmetricEntropicAffinity, SymmetricEntropicAffinity
-from snekhorn.embedding.matching import matched
-from snekhorn.embedding.objective import Objective
-from snekhorn.embedding.potentials import DirectSum
-from snekhorn.estimators import size
+from snekhorn.embedding.objective import make_objective
+from snekhorn.estimators import resources
+from snekhorn.runtime.execution import Threads
 from snekhorn.runtime.memory import GIB
 
 from ..helpers import AFFINITIES, clusters, squared_distances
@@ -34,8 +33,8 @@ def no_memory(monkeypatch):
         pytest.fail("work was started")
 
     for kind in AFFINITIES:
-        monkeypatch.setattr(kind, "_compute", work)
-    monkeypatch.setattr("snekhorn.geometry.building.find_neighbors", work)
+        monkeypatch.setattr(kind, "compute", work)
+    monkeypatch.setattr("snekhorn.geometry.costs.find_neighbors", work)
     monkeypatch.setattr("snekhorn.runtime.memory.available_bytes", lambda: 1)
 
 
@@ -69,7 +68,7 @@ def test_what_does_not_fit_is_refused_before_any_work(kind, parameters, X, remed
 def _needed(estimator, X, monkeypatch):
     """The bytes that a fit says it needs."""
     said = []
-    monkeypatch.setattr(size, "require", lambda needed, *_: said.append(needed))
+    monkeypatch.setattr(resources, "require_memory", lambda needed, *_: said.append(needed))
     estimator.fit(X)
     return said[0]
 
@@ -80,15 +79,18 @@ def _needed(estimator, X, monkeypatch):
 def test_the_objective_takes_no_more_than_was_said(kind, form, affinity):
     P = form(np.exp(-squared_distances(clusters(300)) / 9.0) + 0.01)
     estimator = quick(kind, affinity=affinity)
-    latent = estimator._latent
-    estimated = size._bytes_beside_P(estimator) * P.shape[0] ** 2 + size.BYTES_PER_POINT * P.shape[0]
+    latent = estimator.latent
+    symmetric = affinity == "precomputed" and latent.normalized != "rows"
+    beside = resources.bytes_per_pair(symmetric=symmetric, doubly_stochastic=latent.doubly_stochastic)
+    estimated = beside * P.shape[0] ** 2 + resources.BYTES_PER_POINT * P.shape[0]
     tracemalloc.start()
-    Objective(
-        matched(P, latent),
-        latent.kernel,
-        latent.normalization(DirectSum(latent.kernel), self_loops=True),
-        dtype=np.float64,
-        symmetric=size.knows_symmetry(estimator),
+    make_objective(
+        P,
+        latent,
+        method="exact",
+        self_loops=True,
+        symmetric=symmetric,
+        execution=Threads(),
     )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -116,7 +118,7 @@ def test_the_perplexity_of_an_affinity_object_is_checked_first(no_memory):
 def test_a_fit_that_was_refused_names_both_sizes(monkeypatch):
     monkeypatch.setattr("snekhorn.runtime.memory.available_bytes", lambda: GIB // 4)
     many = np.zeros((10_000, 2))
-    with pytest.raises(MemoryError, match=r"10,000 points and 100,000,000 pairs needs about 4\.1 GiB and 0\.2 GiB"):
+    with pytest.raises(MemoryError, match=r"10,000 points and 100,000,000 pairs needs about 4\.1 GiB, but 0\.2 GiB"):
         TSNEkhorn(n_neighbors=None).fit(many)
 
 
@@ -126,12 +128,10 @@ def test_a_fit_that_was_refused_names_both_sizes(monkeypatch):
     [(3, "auto", "use n_components=2"), (2, "exact", "use method='auto'"), (1, "exact", "use method='auto'")],
 )
 def test_long_sums_are_said_first(n_components, method, remedy, monkeypatch):
-    monkeypatch.setattr(size, "LONG_FROM", N - 1)
+    monkeypatch.setattr(resources, "MANY_POINTS", N - 1)
     seen = []
-    compute = SymmetricEntropicAffinity._compute
-    monkeypatch.setattr(
-        SymmetricEntropicAffinity, "_compute", lambda *args: (seen.append(len(said)), compute(*args))[1]
-    )
+    compute = SymmetricEntropicAffinity.compute
+    monkeypatch.setattr(SymmetricEntropicAffinity, "compute", lambda *args: (seen.append(len(said)), compute(*args))[1])
     with pytest.warns(
         UserWarning, match=f"all pairs of 60 points in {n_components} dim.* 1 minutes .*; {remedy}"
     ) as said:
@@ -142,13 +142,13 @@ def test_long_sums_are_said_first(n_components, method, remedy, monkeypatch):
 @pytest.mark.filterwarnings("ignore:.*stopped at max_iter")
 def test_no_word_of_sums_that_are_not_long(monkeypatch):
     quick(TSNEkhorn, n_components=3).fit(POINTS)
-    monkeypatch.setattr(size, "LONG_FROM", N - 1)
+    monkeypatch.setattr(resources, "MANY_POINTS", N - 1)
     quick(TSNEkhorn, method="fft").fit(POINTS)
 
 
 def test_how_long(recwarn):
-    size.warn_of_long_sums(TSNEkhorn(3, n_jobs=2), 20_000, "exact")
+    resources.warn_of_long_sums("TSNEkhorn", 20_000, 3, 2000, Threads(2))
     assert not recwarn
-    size.warn_of_long_sums(TSNEkhorn(3, n_jobs=2), 50_000, "exact")
-    size.warn_of_long_sums(TSNEkhorn(3, n_jobs=1), 1_000_000, "exact")
+    resources.warn_of_long_sums("TSNEkhorn", 50_000, 3, 2000, Threads(2))
+    resources.warn_of_long_sums("TSNEkhorn", 1_000_000, 3, 2000, Threads(1))
     assert ["25 minutes" in str(recwarn[0].message), "327 hours" in str(recwarn[1].message)] == [True, True]

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from snekhorn.embedding.grid_potential import DEFAULT, MOST_CELLS, TIGHT, GridSum, Mesh
-from snekhorn.embedding.potentials import DirectSum, Kernel
-from snekhorn.runtime.execution import MIN_WORK_FOR_THREADS
+from snekhorn.embedding.charge_grid import DEFAULT, MOST_CELLS, TIGHT, GridSums, Mesh
+from snekhorn.embedding.charge_sums import DirectSums, Kernel
+from snekhorn.errors import LayoutOverflowError
+from snekhorn.runtime.execution import MIN_WORK_FOR_THREADS, Threads
 
-from .layouts_and_sums import blobs, curve, error, fitted, plain_sums, uniform
+from .layouts_and_sums import ONE_THREAD, blobs, curve, error, fitted, plain_sums, uniform
 
 N = 1500
 SPANS = [0.01, 0.3, 3.0, 30.0, 120.0, 500.0]
@@ -24,8 +25,8 @@ def _charges(n, seed=1):
 
 
 def _errors(grid, Z, charges):
-    """Relative errors of potential and gradient."""
-    return [error(a, b) for a, b in zip(grid(Z, charges), DirectSum(grid.kernel)(Z, charges), strict=True)]
+    """Return the relative errors of the field and its gradient."""
+    return [error(a, b) for a, b in zip(grid(Z, charges), DirectSums(grid.kernel, ONE_THREAD)(Z, charges), strict=True)]
 
 
 @both_kernels
@@ -36,7 +37,7 @@ def _errors(grid, Z, charges):
     + [(TIGHT, 2, span) for span in SPANS[:-1]],  # the last would take a gigabyte
 )
 def test_errors_are_below_the_documented_bounds(kernel, accuracy, d, span):
-    grid = GridSum(kernel, accuracy=accuracy)
+    grid = GridSums(kernel, ONE_THREAD, accuracy)
     bound, slope_bound = BOUNDS[accuracy]
     for layout in LAYOUTS:
         phi_error, slope_error = _errors(grid, fitted(layout(N, d), span), _charges(N))
@@ -48,7 +49,7 @@ def test_errors_are_below_the_documented_bounds(kernel, accuracy, d, span):
 @both_accuracies
 def test_charges_of_very_different_sizes(kernel, accuracy):
     Z = fitted(blobs(N, 2), 40.0)
-    errors = _errors(GridSum(kernel, accuracy=accuracy), Z, np.exp(-6.0 * _charges(N)))
+    errors = _errors(GridSums(kernel, ONE_THREAD, accuracy), Z, np.exp(-6.0 * _charges(N)))
     assert (np.array(errors) < BOUNDS[accuracy]).all()
 
 
@@ -57,9 +58,9 @@ def test_charges_of_very_different_sizes(kernel, accuracy):
 @both_accuracies
 def test_where_the_layout_is_does_not_matter(kernel, d, accuracy):
     Z, charges = fitted(blobs(N, d), 20.0), _charges(N)
-    want = GridSum(kernel, accuracy=accuracy)(Z, charges)
+    want = GridSums(kernel, ONE_THREAD, accuracy)(Z, charges)
     for shift in (0.123, -1e3, 1e6):
-        found = GridSum(kernel, accuracy=accuracy)(Z + shift, charges)
+        found = GridSums(kernel, ONE_THREAD, accuracy)(Z + shift, charges)
         for a, b, bound in zip(found, want, BOUNDS[accuracy], strict=True):
             assert error(a, b) < 2 * bound
 
@@ -85,7 +86,7 @@ def test_where_the_layout_is_does_not_matter(kernel, d, accuracy):
 )
 def test_degenerate_layouts(kernel, accuracy, Z):
     charges = _charges(len(Z))
-    phi, slope = GridSum(kernel, accuracy=accuracy)(Z, charges)
+    phi, slope = GridSums(kernel, ONE_THREAD, accuracy)(Z, charges)
     want, want_slope = plain_sums(kernel, Z, charges)
     bound, slope_bound = BOUNDS[accuracy]
     assert error(phi, want) < bound
@@ -95,9 +96,9 @@ def test_degenerate_layouts(kernel, accuracy, Z):
 @both_kernels
 @pytest.mark.parametrize("corner", [1e10, 1e15, 1e40])
 def test_layouts_far_from_the_origin_have_finite_sums(kernel, corner):
-    """Coordinates no longer tell near points apart, but no point falls off the grid."""
+    """Rounding merges nearby points, but no point falls off the grid."""
     Z = corner + np.array([[0.0, 0.0], [1.0, 2.0], [1e-3, 7.0]])
-    phi, slope = GridSum(kernel)(Z, np.ones(3))
+    phi, slope = GridSums(kernel, ONE_THREAD)(Z, np.ones(3))
     assert ((phi > 0.9) & (phi < 3.1)).all()
     assert np.isfinite(slope).all()
 
@@ -108,7 +109,7 @@ def test_layouts_far_from_the_origin_have_finite_sums(kernel, corner):
 def test_a_new_mesh_holds_its_layout_whatever_the_rounding(accuracy, corner, steps):
     step = np.spacing(abs(corner)) * steps
     Z = corner + step * np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 2.0]])
-    mesh = Mesh.around(Z, Kernel.STUDENT, accuracy)
+    mesh = Mesh.around(Z, Kernel.STUDENT, accuracy, ONE_THREAD)
     positions = (Z - mesh.low) / mesh.spacing
     assert (positions >= 0.0).all()
     assert (positions < mesh.n_cells).all()
@@ -119,11 +120,11 @@ def test_a_new_mesh_holds_its_layout_whatever_the_rounding(accuracy, corner, ste
 @pytest.mark.parametrize("row", [0, 3])
 def test_layouts_that_overflowed_are_refused(kernel, value, row):
     Z = uniform(5, 2)
-    grid = GridSum(kernel)
+    grid = GridSums(kernel, ONE_THREAD)
     grid(Z, np.ones(5))
     Z[row, 1] = value
-    for function in (grid, grid.others, grid.freeze):
-        with pytest.raises(FloatingPointError, match="learning_rate"):
+    for function in (grid, grid.of_others, grid.freeze):
+        with pytest.raises(LayoutOverflowError, match="lower learning_rate"):
             function(Z, np.ones(5))
 
 
@@ -131,20 +132,20 @@ def test_layouts_that_overflowed_are_refused(kernel, value, row):
 @pytest.mark.parametrize("span", [1e-6, 1.0, 1e3, 1e7, 1e50])
 def test_the_number_of_cells_is_bounded(d, span, monkeypatch):
     monkeypatch.setitem(MOST_CELLS, d, 200)
-    mesh = Mesh.around(fitted(uniform(100, d), span), Kernel.STUDENT, DEFAULT)
+    mesh = Mesh.around(fitted(uniform(100, d), span), Kernel.STUDENT, DEFAULT, ONE_THREAD)
     assert max(mesh.n_cells) <= MOST_CELLS[d] + 1
 
 
-def test_a_layout_beyond_the_bound_keeps_its_potential():
-    """Cells wider than the kernel see far charges only roughly, but the sum does not explode."""
+def test_a_layout_beyond_the_bound_keeps_its_field():
+    """With cells wider than the kernel the sums are rough, but they do not explode."""
     Z, charges = fitted(uniform(N, 1), 1e6), _charges(N)
-    phi_error, slope_error = _errors(GridSum(Kernel.STUDENT), Z, charges)
+    phi_error, slope_error = _errors(GridSums(Kernel.STUDENT, ONE_THREAD), Z, charges)
     assert phi_error < 0.05
     assert np.isfinite(slope_error)
 
 
 def _meshes(*layouts):
-    grid = GridSum(Kernel.STUDENT)
+    grid = GridSums(Kernel.STUDENT, ONE_THREAD)
     for Z in layouts:
         grid(Z, np.ones(len(Z)))
         yield grid._mesh
@@ -173,7 +174,7 @@ def test_a_mesh_is_replaced_when_the_layout_leaves_it():
 @both_kernels
 def test_a_reused_mesh_is_as_good_as_a_new_one(kernel):
     Z, charges = fitted(blobs(N, 2), 30.0), _charges(N)
-    grid = GridSum(kernel)
+    grid = GridSums(kernel, ONE_THREAD)
     grid(Z, charges)
     mesh = grid._mesh
     errors = _errors(grid, 1.02 * Z + 0.05, charges[::-1])
@@ -187,16 +188,18 @@ def test_a_reused_mesh_is_as_good_as_a_new_one(kernel):
 @pytest.mark.parametrize("span", [0.3, 30.0])
 def test_a_frozen_field_at_other_places(kernel, d, accuracy, span):
     Z, charges = fitted(blobs(N, d), span), _charges(N)
-    places = Z.min(axis=0) + uniform(700, d, seed=5) * np.ptp(Z, axis=0)
-    field = GridSum(kernel, accuracy=accuracy).freeze(Z, charges)
+    positions = Z.min(axis=0) + uniform(700, d, seed=5) * np.ptp(Z, axis=0)
+    field = GridSums(kernel, ONE_THREAD, accuracy).freeze(Z, charges)
     assert field.kernel is kernel
-    for a, b, bound in zip(field.at(places), plain_sums(kernel, Z, charges, places), BOUNDS[accuracy], strict=True):
+    for a, b, bound in zip(
+        field.at(positions), plain_sums(kernel, Z, charges, positions), BOUNDS[accuracy], strict=True
+    ):
         assert error(a, b) < bound
 
 
-def test_places_outside_a_frozen_field_see_its_edge():
+def test_positions_outside_a_frozen_field_get_the_value_at_its_edge():
     Z, charges = fitted(uniform(300, 2), 6.0), _charges(300)
-    field = GridSum(Kernel.STUDENT).freeze(Z, charges)
+    field = GridSums(Kernel.STUDENT, ONE_THREAD).freeze(Z, charges)
     phi, _ = field.at(np.array([[1e9, 0.0], [1e3, 0.0]]))
     assert phi[0] == phi[1] > 0.0
 
@@ -205,16 +208,16 @@ def test_places_outside_a_frozen_field_see_its_edge():
 @both_dimensions
 def test_others_leave_out_the_own_charge(kernel, d):
     Z, charges = fitted(blobs(N, d), 20.0), _charges(N)
-    grid = GridSum(kernel)
-    found, want = grid.others(Z, charges), DirectSum(kernel).others(Z, charges)
+    grid = GridSums(kernel, ONE_THREAD)
+    found, want = grid.of_others(Z, charges), DirectSums(kernel, ONE_THREAD).of_others(Z, charges)
     for a, b, bound in zip(found, want, BOUNDS[DEFAULT], strict=True):
         assert error(a, b) < bound
 
 
-def test_others_too_faint_to_see_are_positive():
+def test_fields_of_others_below_the_noise_are_positive():
     Z = np.concatenate([fitted(uniform(500, 2), 3.0), [[40.0, 0.0], [0.0, 40.0], [-40.0, 0.0], [0.0, -35.5]]])
     for accuracy in BOUNDS:
-        phi, _ = GridSum(Kernel.GAUSSIAN, accuracy=accuracy).others(Z, np.ones(len(Z)))
+        phi, _ = GridSums(Kernel.GAUSSIAN, ONE_THREAD, accuracy).of_others(Z, np.ones(len(Z)))
         assert (phi > 1e-10).all()
         assert phi[-4:].max() < 1e-3
 
@@ -228,7 +231,7 @@ def test_threads_leave_no_trace(kernel, d, accuracy, span):
     Z, charges = fitted(blobs(n, d), span), _charges(n)
     runs = []
     for n_threads in (1, 2, 4):
-        grid = GridSum(kernel, n_threads, accuracy)
+        grid = GridSums(kernel, Threads(n_threads), accuracy)
         runs.append((*grid(Z, charges), *grid.freeze(Z, charges).at(Z + 0.01)))
     for run in runs[1:]:
         assert all(np.array_equal(a, b) for a, b in zip(run, runs[0], strict=True))
@@ -238,6 +241,6 @@ def test_threads_leave_no_trace(kernel, d, accuracy, span):
 def test_the_order_of_points_matters_to_rounding_only(d, rng):
     Z, charges = fitted(blobs(N, d), 20.0), _charges(N)
     order = rng.permutation(N)
-    grid = GridSum(Kernel.STUDENT)
+    grid = GridSums(Kernel.STUDENT, ONE_THREAD)
     for a, b in zip(grid(Z, charges), grid(Z[order], charges[order]), strict=True):
         assert error(b, a[order]) < 1e-5

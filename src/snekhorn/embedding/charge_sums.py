@@ -1,0 +1,124 @@
+"""Sums of charges under a radial kernel: the one primitive that every objective is built on.
+
+Charges q_j at the points z_j and a kernel k give the field
+
+    phi(z) = sum_j q_j k(|z - z_j|^2).
+
+`DirectSums` visits every pair of points; `charge_grid.GridSums` takes time linear in the number of points. Both return
+phi and its gradient at the points, with or without a point's own term q_i k(0) = q_i.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.direct_sums import direct_sums, direct_sums_of_others
+from ..runtime.execution import Execution
+
+SMALLEST = 1e-300  # field of a point that no charge reaches; 0 would have no logarithm
+OVERFLOW = "the layout overflowed; lower learning_rate, or set it to 'auto'; if init is an array, scale it down."
+
+Array = NDArray[np.floating[Any]]
+
+
+class Kernel(str, Enum):
+    """Radial kernels of the layout, as functions of the squared distance."""
+
+    STUDENT = "student"
+    GAUSSIAN = "gaussian"
+
+    def __call__(self, squared: Any) -> Any:
+        """Return k = 1 / (1 + r^2) or k = exp(-r^2)."""
+        return 1.0 / (1.0 + squared) if self is Kernel.STUDENT else np.exp(-squared)
+
+
+class Field(Protocol):
+    """The field of charges whose positions and sizes no longer change."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """Kernel of the field."""
+
+    def at(self, positions: Array) -> tuple[Array, Array]:
+        """Return phi (m,) and its gradient (m, d) at any positions (m, d)."""
+
+
+class ChargeSums(Protocol):
+    """A way to compute the field of charges."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """Kernel of the field."""
+
+    @property
+    def execution(self) -> Execution:
+        """Where the loops over points run."""
+
+    def __call__(self, Z: Array, charges: Array) -> tuple[Array, Array]:
+        """Return phi (n,) and its gradient (n, d) at the points Z (n, d)."""
+
+    def of_others(self, Z: Array, charges: Array) -> tuple[Array, Array]:
+        """Return the same without the points' own terms; phi is positive, however far the others are."""
+
+    def freeze(self, Z: Array, charges: Array) -> Field:
+        """Return the field of these charges, to evaluate it anywhere."""
+
+    def refined(self) -> ChargeSums:
+        """Return sums of the same kind with the highest accuracy available."""
+
+
+@dataclass(frozen=True)
+class DirectSums:
+    """Sums over every pair of points, in float64, without an n x n array.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    execution : Execution
+    """
+
+    kernel: Kernel
+    execution: Execution
+
+    def __call__(self, Z: Array, charges: Array) -> tuple[Array, Array]:
+        return self.freeze(Z, charges).at(Z)
+
+    def of_others(self, Z: Array, charges: Array) -> tuple[Array, Array]:
+        n, d = Z.shape
+        out = np.empty((n, 4))
+        arguments = (_columns(Z), np.ascontiguousarray(charges, dtype=float), self.kernel is Kernel.STUDENT, out)
+        self.execution.run(direct_sums_of_others, n, n * n, *arguments)
+        return np.maximum(out[:, 0], SMALLEST), out[:, 1 : d + 1]
+
+    def freeze(self, Z: Array, charges: Array) -> Field:
+        return _DirectField(self.kernel, self.execution, _columns(Z), np.ascontiguousarray(charges, dtype=float))
+
+    def refined(self) -> DirectSums:
+        return self
+
+
+@dataclass(frozen=True)
+class _DirectField:
+    kernel: Kernel
+    execution: Execution
+    points: Array
+    charges: Array
+
+    def at(self, positions: Array) -> tuple[Array, Array]:
+        m, d = positions.shape
+        out = np.empty((m, 4))
+        arguments = (self.points, self.charges, _columns(positions), self.kernel is Kernel.STUDENT, out)
+        self.execution.run(direct_sums, m, m * self.charges.size, *arguments)
+        return out[:, 0], out[:, 1 : d + 1]
+
+
+def _columns(Z: Array) -> Array:
+    """Return Z as three rows of coordinates; the missing ones are zero."""
+    columns = np.zeros((3, Z.shape[0]))
+    columns[: Z.shape[1]] = Z.T
+    return columns

@@ -1,0 +1,134 @@
+"""The parameters that all estimators share, and the checks of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from ..affinities.affinity import Affinity
+from ..embedding.latent import choose_method
+from ..errors import InputError
+from ..geometry.costs import count_neighbors
+from ..geometry.distance_metrics import check_metric
+from ..runtime.checks import check_choice, check_count, check_jobs, check_perplexity, check_positive
+
+Init: TypeAlias = Literal["pca", "spectral", "random"]
+Optimizer: TypeAlias = Literal["momentum", "adam"]
+Method: TypeAlias = Literal["auto", "exact", "fft"]
+Callback: TypeAlias = Callable[[int, float, NDArray[Any]], Any]
+
+
+class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
+    """The parameters of `NeighborEmbedding`, which describes them."""
+
+    def __init__(  # noqa: PLR0913
+        self,
+        n_components: int = 2,
+        *,
+        perplexity: float = 30.0,
+        metric: str = "sqeuclidean",
+        n_neighbors: int | Literal["auto"] | None = "auto",
+        affinity: Affinity | Literal["precomputed"] | None = None,
+        self_loops: bool = False,
+        latent_self_loops: bool = True,
+        init: Init | Any = "pca",
+        early_exaggeration: float = 12.0,
+        exaggeration: float = 1.0,
+        learning_rate: float | Literal["auto"] = "auto",
+        optimizer: Optimizer = "momentum",
+        max_iter: int = 2000,
+        tol: float = 3e-5,
+        marginal_tol: float = 1e-2,
+        method: Method = "auto",
+        callbacks: Callback | list[Callback] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.perplexity = perplexity
+        self.metric = metric
+        self.n_neighbors = n_neighbors
+        self.affinity = affinity
+        self.self_loops = self_loops
+        self.latent_self_loops = latent_self_loops
+        self.init = init
+        self.early_exaggeration = early_exaggeration
+        self.exaggeration = exaggeration
+        self.learning_rate = learning_rate
+        self.optimizer = optimizer
+        self.max_iter = max_iter
+        self.tol = tol
+        self.marginal_tol = marginal_tol
+        self.method = method
+        self.callbacks = callbacks
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def takes_affinity(self) -> bool:
+        """Whether X is the affinity itself."""
+        return isinstance(self.affinity, str) and self.affinity == "precomputed"
+
+    @property
+    def cost_metric(self) -> str:
+        """The metric of the affinity: its own, if it is an object."""
+        return str(getattr(self.affinity, "metric", self.metric))
+
+    def check_parameters(self) -> None:
+        """Raise for values that no data can make right."""
+        check_count(self.n_components, "n_components", largest=3)
+        check_perplexity(self.perplexity)
+        check_metric(self.metric)
+        count_neighbors(self.n_neighbors, 2, self.perplexity)  # raises unless it is a number of neighbours
+        check_choice(self.self_loops, "self_loops", (True, False))
+        check_choice(self.latent_self_loops, "latent_self_loops", (True, False))
+        if isinstance(self.init, str):
+            check_choice(self.init, "init", ("pca", "spectral", "random"))
+        for name in ("early_exaggeration", "exaggeration", "tol", "marginal_tol"):
+            check_positive(getattr(self, name), name)
+        if not (isinstance(self.learning_rate, str) and self.learning_rate == "auto"):
+            check_positive(self.learning_rate, "learning_rate")
+        check_choice(self.optimizer, "optimizer", ("momentum", "adam"))
+        check_count(self.max_iter, "max_iter")
+        check_choice(self.method, "method", ("auto", "exact", "fft"))
+        choose_method(self.method, 2, self.n_components)
+        check_jobs(self.n_jobs)
+        self._check_seed()
+        if not isinstance(self.verbose, bool | np.bool_):  # numbers are levels in other packages, and accepted
+            check_count(self.verbose, "verbose", smallest=0)
+        if any(not callable(callback) for callback in self.callback_list()):
+            raise InputError(f"callbacks must be a callable, a list of callables or None; got {self.callbacks!r}.")
+        self._check_affinity()
+
+    def callback_list(self) -> list[Callback]:
+        """Return the callbacks as a list."""
+        if self.callbacks is None:
+            return []
+        return list(self.callbacks) if isinstance(self.callbacks, list | tuple) else [self.callbacks]
+
+    def _check_affinity(self) -> None:
+        if isinstance(self.affinity, str):
+            check_choice(self.affinity, "affinity", ("precomputed",))
+        elif isinstance(self.affinity, Affinity):
+            self.affinity.check_parameters()
+        elif self.affinity is not None:
+            raise InputError(
+                "affinity must be None, 'precomputed' or an object of snekhorn.affinities; to pass P itself, set it to "
+                f"'precomputed' and pass P as X. Got {self.affinity!r}."
+            )
+
+    def _check_seed(self) -> None:
+        try:
+            check_random_state(self.random_state)
+        except ValueError as error:
+            raise InputError(
+                "random_state must be a whole number from 0 to 2**32 - 1, a numpy.random.RandomState or None; "
+                f"got {self.random_state!r}."
+            ) from error

@@ -1,0 +1,130 @@
+"""Costs between all pairs of points, and what affinities may ask of costs of either form.
+
+Costs know no affinity. They offer loops over the pairs of every row (`over_rows`, `in_order`), a map over all pairs
+(`map_pairs`), and a few properties of rows. `DenseCost` here and `NeighborGraph` offer the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..kernels import RowLoop
+from ..kernels.squared_distances import dense_squared_distances
+from ..runtime.execution import Execution, Threads
+from .distance_metrics import DIRECT_METRICS, Array, from_squared, unit_rows
+from .inputs import ROWS_AT_ONCE
+
+Matrix: TypeAlias = Any  # a dense array or a CSR matrix
+PairFormula: TypeAlias = Callable[[Array, Any, Any], Array]  # costs, rows i and columns j -> entries
+
+
+@dataclass(frozen=True)
+class DenseCost:
+    """A full symmetric cost matrix with zero diagonal."""
+
+    matrix: Array
+    execution: Execution = field(default_factory=Threads)
+
+    @property
+    def n_points(self) -> int:
+        return len(self.matrix)
+
+    @property
+    def n_pairs(self) -> int:
+        return self.matrix.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.matrix.dtype
+
+    @property
+    def degrees(self) -> NDArray[np.intp]:
+        """Number of neighbours of every point."""
+        return np.full(self.n_points, self.n_points - 1)
+
+    def over_rows(self, loop: RowLoop, *args: Any) -> None:
+        """Run a compiled loop over the pairs of every row, on all threads."""
+        assert loop.dense is not None
+        self.execution.run(loop.dense, self.n_points, self.n_pairs, self.matrix, *args)
+
+    def in_order(self, loop: RowLoop, *args: Any) -> Any:
+        """Run a compiled loop that visits the rows one after the other, and return its result."""
+        assert loop.dense is not None
+        return self.execution.run_in_order(loop.dense, self.matrix, *args)
+
+    def arranged(self, x: Array) -> Array:
+        """Arrange values of points, an array (m, n), as the loops read them fastest."""
+        return x
+
+    def new_entries(self) -> Array:
+        """Return an array for one value per pair."""
+        return np.empty_like(self.matrix)
+
+    def as_matrix(self, entries: Array, diagonal: Array | None) -> Array:
+        """Return the entries of all pairs as a matrix; they include the diagonal."""
+        return entries
+
+    def map_pairs(self, formula: PairFormula, *, self_loops: bool) -> Array:
+        """Compute a matrix from ``formula(C_ij, i, j)``, by blocks of rows; a missing self-loop costs infinity."""
+        out = np.empty_like(self.matrix)
+        columns = np.arange(self.n_points)[None]
+        for block in row_blocks(self.n_points):
+            costs = self.matrix[block]
+            if not self_loops:
+                costs = costs.copy()
+                np.fill_diagonal(costs[:, block.start :], np.inf)
+            out[block] = formula(costs, columns[0, block, None], columns)
+        return out
+
+    def kth_smallest(self, k: int) -> Array:
+        """Return the cost of every point to its k-th nearest other point."""
+        out = np.empty(self.n_points)
+        for block in row_blocks(self.n_points):
+            out[block] = np.partition(self.matrix[block], k, axis=1)[:, k]  # the point itself comes first
+        return out
+
+    def symmetrized(self) -> DenseCost:
+        """Return the costs themselves, which are symmetric already."""
+        return self
+
+
+def row_blocks(n: int) -> Iterator[slice]:
+    """Yield slices of a few rows; a temporary of the whole matrix would double the memory."""
+    for start in range(0, n, ROWS_AT_ONCE):
+        yield slice(start, min(start + ROWS_AT_ONCE, n))
+
+
+def dense_costs(X: Any, metric: str, execution: Execution) -> Array:
+    """Compute the costs between all pairs of rows of X."""
+    n = X.shape[0]
+    if metric in DIRECT_METRICS and not sparse.issparse(X):
+        out = np.empty((n, n), dtype=X.dtype)
+        points = np.ascontiguousarray(unit_rows(X) if metric == "cosine" else X)
+        execution.run(dense_squared_distances, (n + 1) // 2, n * n, points, out)
+        return from_squared(out, metric)
+    from sklearn.metrics import pairwise_distances
+
+    squared = metric == "sqeuclidean"
+    out = pairwise_distances(X, metric="euclidean" if squared else metric, n_jobs=execution.n_threads)
+    if squared:
+        np.square(out, out=out)
+    out = symmetrize_in_place(out.astype(X.dtype, copy=False))  # rounding leaves some metrics slightly asymmetric
+    np.maximum(out, 0.0, out=out)  # or negative
+    np.fill_diagonal(out, 0.0)
+    return out
+
+
+def symmetrize_in_place(matrix: Array) -> Array:
+    """Replace a matrix by (M + M^T) / 2, block by block."""
+    for block in row_blocks(matrix.shape[0]):
+        rest = slice(block.start, None)
+        mean = (matrix[block, rest] + matrix[rest, block].T) / 2
+        matrix[block, rest] = mean
+        matrix[rest, block] = mean.T
+    return matrix

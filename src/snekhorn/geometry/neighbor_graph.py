@@ -1,0 +1,236 @@
+"""Costs between neighbours: one graph from the search for neighbours to the affinity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..errors import InputError
+from ..kernels import RowLoop, graph_rows
+from ..runtime.execution import Execution, Threads
+from .dense_cost import PairFormula
+from .distance_metrics import Array
+
+MANY_POINTS = 100_000  # passes over larger graphs are bound by memory, and a local order of the points pays
+ROUNDING = 1e-5  # relative to the largest cost, whatever its type: many neighbour searches work in float32
+
+
+@dataclass(frozen=True)
+class NeighborGraph:
+    """Costs on the edges of a graph without self-loops, as compressed rows.
+
+    Row i may list its own neighbours only (a directed graph), which is all that row-wise affinities need. `symmetrized`
+    returns the graph that the symmetric affinities need.
+
+    Parameters
+    ----------
+    indptr, indices, costs : ndarray
+        Row i has the neighbours ``indices[indptr[i] : indptr[i + 1]]``, at the costs in the same places.
+    execution : Execution
+        Where loops over rows run.
+    recall : float or None
+        Measured share of the true neighbours; None for a graph that a user passed.
+    search_among : callable or None
+        ``search_among(points, k)`` finds k neighbours of each of these points among them, as a graph. None if there is
+        nothing to search in.
+    symmetric : bool
+        Whether the graph is known to be symmetric.
+    """
+
+    indptr: NDArray[np.integer[Any]]
+    indices: NDArray[np.integer[Any]]
+    costs: Array
+    execution: Execution = field(default_factory=Threads)
+    recall: float | None = None
+    search_among: Callable[[NDArray[np.intp], int], NeighborGraph] | None = None
+    symmetric: bool = False
+
+    def __post_init__(self) -> None:
+        # One index type, SciPy's, whatever the graph comes from: loops would be compiled again for every other one.
+        kind = sparse.get_index_dtype(maxval=max(self.n_points, self.n_pairs))
+        for name in ("indptr", "indices"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=kind))
+        object.__setattr__(self, "costs", np.ascontiguousarray(self.costs))
+
+    @classmethod
+    def from_lists(cls, indices: Array, costs: Array, execution: Execution, **known: Any) -> NeighborGraph:
+        """Build the graph of neighbour lists of one length, two arrays (n, k)."""
+        n, k = indices.shape
+        return cls(np.arange(0, n * k + 1, k), indices.ravel(), costs.ravel(), execution, **known)
+
+    @property
+    def n_points(self) -> int:
+        return self.indptr.size - 1
+
+    @property
+    def n_pairs(self) -> int:
+        return self.costs.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.costs.dtype
+
+    @property
+    def degrees(self) -> NDArray[np.intp]:
+        """Number of neighbours of every point."""
+        return np.diff(self.indptr)
+
+    def over_rows(self, loop: RowLoop, *args: Any) -> None:
+        """Run a compiled loop over the pairs of every row, on all threads."""
+        assert loop.graph is not None
+        self._run(loop.graph, self.indptr, self.indices, self.costs, *args)
+
+    def in_order(self, loop: RowLoop, *args: Any) -> Any:
+        """Run a compiled loop that visits the rows one after the other, and return its result."""
+        assert loop.graph is not None
+        return self.execution.run_in_order(loop.graph, self.indptr, self.indices, self.costs, *args)
+
+    def arranged(self, x: Array) -> Array:
+        """Arrange values of points, an array (m, n), as the loops read them fastest: those of a point together."""
+        return np.stack([*x], axis=1)
+
+    def new_entries(self) -> Array:
+        """Return an array for one value per edge."""
+        return np.empty_like(self.costs)
+
+    def as_matrix(self, entries: Array, diagonal: Array | None) -> sparse.csr_matrix:
+        """Return the entries of the edges, and of self-loops if there are any, as a sparse matrix."""
+        matrix = self._csr(entries.astype(self.costs.dtype, copy=False))
+        if diagonal is not None:
+            matrix = (matrix + sparse.diags(diagonal.astype(matrix.dtype))).tocsr()
+        return _sorted_rows(matrix)
+
+    def map_pairs(self, formula: PairFormula, *, self_loops: bool) -> sparse.csr_matrix:
+        """Compute a sparse matrix from ``formula(C_ij, i, j)`` on the edges; a self-loop costs 0."""
+        rows, points = np.repeat(np.arange(self.n_points), self.degrees), np.arange(self.n_points)
+        entries = formula(self.costs, rows, self.indices)
+        diagonal = formula(np.zeros(self.n_points), points, points) if self_loops else None
+        return self.as_matrix(entries, diagonal)
+
+    def kth_smallest(self, k: int) -> Array:
+        """Return the cost of every point to its k-th nearest neighbour."""
+        return np.array([np.partition(row, k - 1)[k - 1] for row in np.split(self.costs, self.indptr[1:-1])])
+
+    def nearest(self, k: int, *, at_least: bool) -> NeighborGraph:
+        """Keep the k nearest neighbours of each row; with `at_least`, a row of fewer is an error."""
+        degrees = self.degrees
+        if at_least and (fewest := int(degrees.min())) < k:
+            raise InputError(
+                f"n_neighbors={k}, but row {degrees.argmin()} of the precomputed graph has {fewest} neighbours; lower "
+                "n_neighbors, or pass None to use every edge."
+            )
+        row = np.repeat(np.arange(self.n_points), degrees)
+        by_cost = np.lexsort((self.costs, row))
+        rank = np.arange(self.n_pairs) - self.indptr[row]
+        kept = np.sort(by_cost[rank < k])
+        indptr = np.concatenate([[0], np.cumsum(np.minimum(degrees, k))])
+        return replace(self, indptr=indptr, indices=self.indices[kept], costs=self.costs[kept])
+
+    def symmetrized(self) -> NeighborGraph:
+        """Add the missing direction of every edge.
+
+        If both directions are there, their costs are equal up to rounding, and the smaller one is taken.
+        """
+        if self.symmetric:
+            return self
+        if self.recall is None:  # the graph is a user's; in our own, costs differ by rounding only
+            self._check_both_directions()
+        return self._both_ways()
+
+    def joined(self, other: NeighborGraph) -> NeighborGraph:
+        """Return the graph with the edges of both."""
+        union = self._union(self._sorted_csr(), _sorted_rows(other.as_matrix(other.costs, None)))
+        return replace(union, symmetric=self.symmetric and other.symmetric)
+
+    def with_more_edges(self, points: NDArray[np.intp], k: int) -> NeighborGraph:
+        """Join each of these points to its k nearest among them, by the search that made the graph."""
+        assert self.search_among is not None
+        found = self.search_among(points, k)
+        degrees = np.zeros(self.n_points, dtype=np.intp)
+        degrees[points] = found.degrees
+        indptr = np.concatenate([[0], np.cumsum(degrees)])
+        extra = NeighborGraph(indptr, points[found.indices], found.costs, self.execution, recall=self.recall)
+        return self.joined(extra.symmetrized())
+
+    def local_order(self) -> NDArray[np.intp] | None:
+        """Return an order of the points in which neighbours are close in memory; None if the points are few."""
+        if self.n_points < MANY_POINTS:
+            return None
+        order = np.empty(self.n_points, dtype=np.intp)
+        self.execution.run_in_order(graph_rows.breadth_first, self.indptr, self.indices, order)
+        return order
+
+    def permuted(self, order: NDArray[np.intp]) -> NeighborGraph:
+        """Apply the permutation `order` to the points."""
+        places = np.empty_like(self.indices, shape=order.size)
+        places[order] = np.arange(order.size)
+        indptr = np.concatenate([[0], np.cumsum(self.degrees[order])]).astype(self.indptr.dtype)
+        new = (np.empty_like(self.indices), np.empty_like(self.costs))
+        self._run(graph_rows.permute_rows, order, places, self.indptr, self.indices, self.costs, indptr, *new)
+        return NeighborGraph(indptr, *new, self.execution, self.recall, symmetric=self.symmetric)
+
+    def around(self, rows: NDArray[np.intp]) -> tuple[NeighborGraph, NDArray[np.intp]]:
+        """Return the edges of some points of a symmetric graph, and the points: these first, then their neighbours."""
+        counts = self.degrees[rows]
+        ends = np.cumsum(counts)
+        edges = np.repeat(self.indptr[rows] - (ends - counts), counts) + np.arange(ends[-1])
+        near = self.indices[edges]
+        points = np.concatenate([rows, np.setdiff1d(near, rows)])
+        places = np.empty(self.n_points, dtype=np.intp)
+        places[points] = np.arange(points.size)
+        indptr = np.concatenate([[0], ends, np.full(points.size - rows.size, ends[-1])])
+        part = NeighborGraph(indptr, places[near], self.costs[edges], self.execution, recall=self.recall or 1.0)
+        return part.symmetrized(), points
+
+    def _run(self, loop: Callable[..., None], *args: Any) -> None:
+        self.execution.run(loop, self.n_points, self.n_pairs, *args)
+
+    def _both_ways(self) -> NeighborGraph:
+        there = self._sorted_csr()
+        back = there.tocsc()  # whose compressed columns are the rows of the transpose
+        return replace(self._union(there, back), symmetric=True)
+
+    def _check_both_directions(self) -> None:
+        """Raise if an edge has two directions of different costs."""
+        # Positions instead of costs, from 1: these operations drop zeros, which are the costs of duplicates.
+        edges = self._csr(np.arange(1, self.n_pairs + 1))
+        reverse = edges.T.tocsr()
+        there, back = edges.multiply(reverse.astype(bool)).tocsr(), reverse.multiply(edges.astype(bool)).tocsr()
+        for positions in (there, back):
+            positions.sort_indices()
+        difference = np.abs(self.costs[there.data - 1] - self.costs[back.data - 1])
+        if difference.size == 0 or difference.max() <= ROUNDING * float(self.costs.max()):
+            return
+        worst = int(difference.argmax())
+        row, column = np.searchsorted(there.indptr, worst, side="right") - 1, there.indices[worst]
+        costs = " and ".join(f"{self.costs[way.data[worst] - 1]:.3g}" for way in (there, back))
+        raise InputError(
+            f"the precomputed graph X is not symmetric: its two costs between points {row} and {column} are {costs}; "
+            "pass X.maximum(X.T) if that is what you mean."
+        )
+
+    def _union(self, first: Any, second: Any) -> NeighborGraph:
+        """Return the graph with the edges of two, given by their compressed and sorted rows."""
+        rows, others = (first.indptr, first.indices), (second.indptr, second.indices)
+        counts = np.empty(self.n_points, dtype=np.int64)
+        self._run(graph_rows.count_union, *rows, *others, counts)
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        union, costs = np.empty(indptr[-1], dtype=self.indices.dtype), np.empty(indptr[-1], dtype=self.costs.dtype)
+        self._run(graph_rows.fill_union, *rows, first.data, *others, second.data, indptr, union, costs)
+        return replace(self, indptr=indptr, indices=union, costs=costs)
+
+    def _sorted_csr(self) -> sparse.csr_matrix:
+        return _sorted_rows(self._csr(self.costs))
+
+    def _csr(self, data: Array) -> sparse.csr_matrix:
+        return sparse.csr_matrix((data, self.indices, self.indptr), shape=(self.n_points, self.n_points))
+
+
+def _sorted_rows(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Sort every row by index; not in place, as the arrays may be shared."""
+    return matrix if matrix.has_sorted_indices else matrix.sorted_indices()

@@ -1,0 +1,55 @@
+"""An affinity that a user wrote works in an estimator; what cannot be saved is said before a file is written."""
+
+import numpy as np
+import pytest
+
+from snekhorn import TSNEkhorn
+from snekhorn.affinities import Affinity
+from snekhorn.affinities.affinity import closed_form_report
+from snekhorn.errors import InputError
+
+from ..helpers import clusters
+from .cases import each_estimator, quick, stops_early
+
+pytestmark = stops_early
+
+
+class InverseAffinity(Affinity):
+    """P_ij = 1 / (width + C_ij), a formula of nobody's."""
+
+    def __init__(self, width=1.0, *, metric="sqeuclidean", n_neighbors=None, self_loops=False, n_jobs=None):
+        self.width = width
+        self.metric = metric
+        self.n_neighbors = n_neighbors
+        self.self_loops = self_loops
+        self.n_jobs = n_jobs
+
+    def check_parameters(self):
+        if self.width <= 0.0:
+            raise InputError(f"width must be positive, got {self.width}.")
+
+    def compute(self, cost):
+        P = cost.symmetrized().map_pairs(lambda C, i, j: 1.0 / (self.width + C), self_loops=self.self_loops)
+        return P, closed_form_report()
+
+
+@each_estimator
+@pytest.mark.parametrize("n_neighbors", [None, 10])
+def test_an_affinity_of_ones_own(kind, n_neighbors):
+    X = clusters(60)
+    estimator = quick(kind, affinity=InverseAffinity(2.0, n_neighbors=n_neighbors)).fit(X)
+    assert np.isfinite(estimator.embedding_).all()
+    assert estimator.perplexity_ == 8.0
+    np.testing.assert_array_equal(estimator.transform(X), estimator.embedding_)
+
+
+def test_its_parameters_are_checked_before_any_work():
+    with pytest.raises(InputError, match="width must be positive"):
+        quick(TSNEkhorn, affinity=InverseAffinity(-1.0)).fit(clusters(60))
+
+
+def test_saving_says_what_cannot_be_saved(tmp_path):
+    estimator = quick(TSNEkhorn, affinity=InverseAffinity()).fit(clusters(60))
+    with pytest.raises(InputError, match="InverseAffinity"):
+        estimator.save(tmp_path / "model.npz")
+    assert not list(tmp_path.iterdir())

@@ -18,16 +18,16 @@ docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --quiet
 	@echo "open site/index.html"
 
-# The long test: every experiment of the paper end to end, on few and small cases.
+# The long test: every experiment of the paper, end to end, on a few small cases.
 reproduce-quick: $(VENV)/.dev
-	$(BIN)/snekhorn reproduce all --quick
+	$(BIN)/python -m reproduction all --quick
 
-# The paper, reproduced; hours. It goes on where it was interrupted.
+# The paper, reproduced; takes hours, and continues where it was interrupted.
 reproduce: $(VENV)/.bench
-	$(BIN)/snekhorn reproduce all --out docs/results
+	$(BIN)/python -m reproduction all --out docs/results
 
 bench: $(VENV)/.bench
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks all
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -44,4 +44,4 @@ $(VENV)/.bench: $(VENV)/.dev
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo site reproduction-quick reproduction-quick.md .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo site reproduction-quick* benchmarks-quick* .pytest_cache .mypy_cache .ruff_cache

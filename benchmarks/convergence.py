@@ -1,100 +1,90 @@
-"""Does the symmetric entropic affinity converge everywhere? Every set, every perplexity, every hard variant."""
+"""Check that the symmetric entropic affinity converges: on every data set, at every perplexity, in hard variants."""
 
-import sys
-import time
-import warnings
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
+from harness.data_sets import load_points, title
+from harness.experiment import SEPARATOR, Case, Cases, Plan, Settings, finished
+from harness.results_page import table
 from snekhorn.affinities import SymmetricEntropicAffinity
-from snekhorn.geometry.building import build_cost
-from snekhorn.geometry.costs import DenseCost
-from snekhorn.runtime.execution import count_threads
 
-from .data import NAMES, load
+from .measure import DATA, Array, benchmark, timed
 
-N_POINTS = 5000  # of CIFAR and MNIST
+N_POINTS = 5000  # of CIFAR and MNIST; a full matrix of more takes too long at 33 perplexities
 PERPLEXITIES = (2, 5, *range(10, 301, 10))
 FEW_PERPLEXITIES = (2, 5, 10, 30, 100, 300)
+RANGES = (("below 5", 0, 5), ("5 to 9", 5, 10), ("10 and above", 10, np.inf))
+TINY = "n = 3 to 10"
+Transform = Callable[[Array], Array]
 
 
-def _plain(name):
-    return _cost(load(name, N_POINTS))
+def _same(X: Array) -> Array:
+    return X
 
 
-def _float32(name):
-    return _cost(load(name, N_POINTS).astype(np.float32))
+def _twice(X: Array) -> Array:
+    return np.repeat(X[: N_POINTS // 2], 2, axis=0)
 
 
-def _unit_rows(name):
-    return _cost(load(name, N_POINTS, unit_rows=True))
-
-
-def _duplicated(name):
-    return _cost(np.repeat(load(name, N_POINTS // 2), 2, axis=0))
-
-
-def _cost(X):
-    threads = count_threads(None)
-    return build_cost(X, metric="sqeuclidean", n_neighbors=None, perplexity=30.0, n_threads=threads).matrix
-
-
-# variant: (matrix of a data set, factor on the costs, self-loops, perplexities)
-VARIANTS = {
-    "with self-loops": (_plain, 1.0, True, PERPLEXITIES),
-    "without self-loops": (_plain, 1.0, False, PERPLEXITIES),
-    "unit-norm rows": (_unit_rows, 1.0, True, PERPLEXITIES),
-    "unit-norm rows, without self-loops": (_unit_rows, 1.0, False, PERPLEXITIES),
-    "costs x 1e-12": (_plain, 1e-12, True, FEW_PERPLEXITIES),
-    "costs x 1e12": (_plain, 1e12, True, FEW_PERPLEXITIES),
-    "every point twice": (_duplicated, 1.0, True, FEW_PERPLEXITIES),
-    "every point twice, without self-loops": (_duplicated, 1.0, False, FEW_PERPLEXITIES),
-    "float32": (_float32, 1.0, True, FEW_PERPLEXITIES),
+# Variant: (rows, change of the points, change of the costs, self-loops, perplexities).
+VARIANTS: dict[str, tuple[str, Transform, Transform, bool, tuple[int, ...]]] = {
+    "with self-loops": ("raw", _same, _same, True, PERPLEXITIES),
+    "without self-loops": ("raw", _same, _same, False, PERPLEXITIES),
+    "unit-norm rows": ("unit rows", _same, _same, True, PERPLEXITIES),
+    "unit-norm rows, without self-loops": ("unit rows", _same, _same, False, PERPLEXITIES),
+    "costs x 1e-12": ("raw", _same, lambda C: 1e-12 * C, True, FEW_PERPLEXITIES),
+    "costs x 1e12": ("raw", _same, lambda C: 1e12 * C, True, FEW_PERPLEXITIES),
+    "every point twice": ("raw", _twice, _same, True, FEW_PERPLEXITIES),
+    "every point twice, without self-loops": ("raw", _twice, _same, False, FEW_PERPLEXITIES),
+    "float32": ("raw", _same, lambda C: C.astype(np.float32), True, FEW_PERPLEXITIES),
 }
 
 
-def run(quick: bool) -> dict:  # noqa: FBT001
-    """One cell for every variant, data set and perplexity; `quick` takes the few perplexities and the small sets."""
-    cells = []
-    for variant, (make, factor, self_loops, perplexities) in VARIANTS.items():
-        for name in NAMES:
-            if quick and name in ("CIFAR", "MNIST"):
-                continue
-            matrix = make(name)
-            matrix *= np.asarray(factor, dtype=matrix.dtype)
-            chosen = FEW_PERPLEXITIES if quick else perplexities
-            cells += _sweep(variant, name, matrix, chosen, self_loops=self_loops)
-            print(f"{variant}: {name}", file=sys.stderr, flush=True)
-    return {"cells": cells + _tiny()}
+def plan(settings: Settings) -> Plan:
+    names = [name for name in DATA if not (settings.quick and name in ("cifar_resnet56", "mnist"))]
+    cases: Plan = {
+        SEPARATOR.join((variant, name)): partial(solve, variant, name, settings)
+        for variant in VARIANTS
+        for name in names
+    }
+    return cases | {TINY: solve_tiny}
 
 
-def _tiny():
-    """n = 3 to 10, perplexities 1.5, 2, 5 where they fit."""
+def solve(variant: str, name: str, settings: Settings) -> dict[str, Any]:
+    """Solve one variant of a data set at all its perplexities."""
+    rows, change_points, change_costs, self_loops, perplexities = VARIANTS[variant]
+    X = change_points(load_points(f"{name}, {rows}", settings.data, n=N_POINTS)[0])
+    C = change_costs(cdist(X, X, "sqeuclidean"))
+    chosen = FEW_PERPLEXITIES if settings.quick else perplexities
+    solves = [_solve(C, xi, self_loops=self_loops) for xi in chosen if xi <= len(C) - 2]
+    return {"variant": variant, "data": title(name), "solves": solves}
+
+
+def solve_tiny() -> dict[str, Any]:
+    """Solve for 3 to 10 points at the perplexities that they allow."""
     rng = np.random.default_rng(0)
-    cells = []
+    solves = []
     for n in range(3, 11):
-        matrix = _cost(rng.normal(size=(n, 3)))
-        cells += _sweep("n = 3 to 10", f"n = {n}", matrix, (1.5, 2, 5), margin=1)
-    return cells
+        X = rng.normal(size=(n, 3))
+        C = cdist(X, X, "sqeuclidean")
+        solves += [_solve(C, xi, self_loops=True) for xi in (1.5, 2, 5) if xi <= n - 1]
+    return {"variant": TINY, "data": "Gaussian", "solves": solves}
 
 
-def _sweep(variant, name, matrix, perplexities, *, self_loops=True, margin=2):
-    cost = DenseCost(matrix, count_threads(None))
-    return [_cell(variant, name, cost, self_loops, xi) for xi in perplexities if xi <= cost.n_points - margin]
-
-
-def _cell(variant, name, cost, self_loops, perplexity):
+def _solve(C: Array, perplexity: float, *, self_loops: bool) -> dict[str, Any]:
     affinity = SymmetricEntropicAffinity(perplexity, metric="precomputed", self_loops=self_loops)
-    start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the cell says whether it converged
-        report = affinity.fit(cost.matrix).report_
+    seconds, _ = timed(lambda: affinity.fit(C))  # without warnings: the result says whether it converged
+    report = affinity.report_
     return {
-        "variant": variant,
-        "data": name,
-        "n": cost.n_points,
+        "n": len(C),
         "perplexity": perplexity,
-        "seconds": round(time.perf_counter() - start, 4),
+        "affinity_seconds": seconds,
         "converged": report.converged,
         "finite": bool(np.isfinite(affinity.affinity_).all()),
         "iterations": report.n_iter,
@@ -106,31 +96,33 @@ def _cell(variant, name, cost, self_loops, perplexity):
     }
 
 
-def table(results: dict) -> str:
-    """Passes and worst gaps, a row a variant and range of perplexity."""
-    lines = [
-        "Worst gaps and passes over the pairs of the symmetric entropic affinity with default parameters, over all "
-        f"data sets (the first {N_POINTS:,} points of CIFAR and MNIST) and perplexities up to n - 2.",
-        "",
-        "| variant | perplexity | cells | failures | passes, median | passes, most | worst marginal gap | "
-        "worst entropy gap | rows at the floor, most |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    cells = results["cells"]
-    for variant in dict.fromkeys(c["variant"] for c in cells):
-        for label, low, high in (("below 5", 0, 5), ("5 to 9", 5, 10), ("10 up", 10, 1e9)):
-            group = [c for c in cells if c["variant"] == variant and low <= c["perplexity"] < high]
-            if group:
-                lines.append(_row(variant, label, group))
-    return "\n".join(lines)
-
-
-def _row(variant, label, group):
-    passes = [c["passes"] for c in group]
-    failures = sum(not (c["converged"] and c["finite"]) for c in group)
-    marginal, entropy = (max(c[key] for c in group) for key in ("marginal_gap", "entropy_gap"))
-    floor = max(f"{c['floor_rows'] / c['n']:.2%}" for c in group)
-    return (
-        f"| {variant} | {label} | {len(group)} | {failures} | {np.median(passes):.0f} | {max(passes)} | "
-        f"{marginal:.1e} | {entropy:.1e} | {floor} |"
+def report(cases: Cases) -> str:
+    found = finished(cases).values()
+    rows = []
+    for variant in dict.fromkeys(case["variant"] for case in found):
+        solves = [solve for case in found if case["variant"] == variant for solve in case["solves"]]
+        for label, low, high in RANGES:
+            group = [solve for solve in solves if low <= solve["perplexity"] < high]
+            rows += [_row(variant, label, group)] if group else []
+    note = (
+        "Symmetric entropic affinity at its defaults, over all data sets (the first "
+        f"{N_POINTS:,} points of CIFAR-10 and MNIST) and perplexities up to n - 2: gaps, and passes over all pairs."
     )
+    passes = ["passes, median", "passes, most"]
+    gaps = ["largest marginal gap", "largest entropy gap"]
+    head = ["variant", "perplexity", "solved", "failures", *passes, *gaps, "rows at the floor, most"]
+    return table(head, rows, note)
+
+
+def _row(variant: str, label: str, group: list[Case]) -> list[Any]:
+    passes = [solve["passes"] for solve in group]
+    failures = sum(not (solve["converged"] and solve["finite"]) for solve in group)
+    gaps = (
+        [np.inf if solve[key] is None else solve[key] for solve in group] for key in ("marginal_gap", "entropy_gap")
+    )
+    worst = [f"{max(values):.1e}" for values in gaps]
+    floor = max(solve["floor_rows"] / solve["n"] for solve in group)
+    return [variant, label, len(group), failures, f"{np.median(passes):.0f}", max(passes), *worst, f"{floor:.2%}"]
+
+
+EXPERIMENT = benchmark("convergence", "Convergence", plan, report, timed=False)

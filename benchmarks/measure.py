@@ -1,53 +1,91 @@
-"""What the benchmarks share: times, peak memory, gaps, recall, and cases that run in a process of their own."""
+"""What the benchmarks share: data sets, times, peak memory, and the quality of affinities and layouts."""
 
-import importlib
-import json
-import os
+from __future__ import annotations
+
 import resource
-import subprocess
-import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
-from snekhorn.affinities.affinity import row_entropies
+from harness.experiment import Case, Cases, Experiment, Plan, Settings
+from harness.processes import TIMED_THREADS
+from snekhorn.affinities import row_entropies
+from snekhorn.geometry.neighbor_graph import NeighborGraph
+from snekhorn.geometry.neighbor_search import find_neighbors
+from snekhorn.metrics import evaluate
+from snekhorn.runtime.execution import Threads
 
-N_THREADS = 2  # of everything that is timed, ours and peers'
-QUIET = {"OMP_WAIT_POLICY": "passive"}  # spinning threads would make peers ten times slower beside other work
-ROOT = Path(__file__).resolve().parents[1]
+Array = NDArray[Any]
+N_THREADS = TIMED_THREADS
+
+DATA = (
+    *("coil20", "olivetti", "umist", "snareseq", "scgem", "cifar_resnet56", "gordon", "su", "khan", "all", "mnist"),
+)
+LAYOUT_DATA = tuple("snareseq, unit rows" if name == "snareseq" else name for name in DATA)
+SMALL_LAYOUT_DATA = tuple(name for name in LAYOUT_DATA if name not in ("cifar_resnet56", "mnist"))
+QUICK_DATA = ("scgem", "khan")
+
+SCORES = {  # of layouts, and what the tables call them
+    "silhouette": "silhouette",
+    "trustworthiness": "trust",
+    "neighbor_recall": "recall",
+    "knn_accuracy": "accuracy",
+}
+QUALITY = {  # of symmetric entropic affinities: heading, key and format
+    "passes": ("passes", "d"),
+    "largest marginal gap": ("marginal_gap", ".1e"),
+    "largest entropy gap": ("entropy_gap", ".1e"),
+    "rows at the floor": ("floor_rows", ",d"),
+}
+
+
+def benchmark(
+    name: str,
+    title: str,
+    plan: Callable[[Settings], Plan],
+    report: Callable[[Cases], str],
+    *,
+    timed: bool = True,
+    reusable: Callable[[Case], bool] = lambda case: False,
+) -> Experiment:
+    """Define a benchmark: unlike a figure of the paper, it is measured again once it is complete."""
+    return Experiment(name, title, plan, report, timed=timed, reusable=reusable)
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the seconds that a call takes, and its result."""
+    start = time.perf_counter()
+    result = quiet(work)
+    return time.perf_counter() - start, result
 
 
 def best_of(repeats: int, work: Callable[[], Any]) -> tuple[float, Any]:
-    """Shortest time of several calls, in seconds, and the result of the last."""
+    """Return the shortest time of several calls, in seconds, and the result of the last."""
     times = []
     for _ in range(repeats):
-        result = None  # the last result must not take memory while the next is computed
-        start = time.perf_counter()
-        result = work()
-        times.append(time.perf_counter() - start)
+        result = None  # free the last result before the next one is computed
+        seconds, result = timed(work)
+        times.append(seconds)
     return min(times), result
 
 
-def fresh(function: Callable[..., dict], **arguments: Any) -> dict:
-    """What a function of this package returns in a new process, or {"failed": why}."""
-    command = [sys.executable, "-m", __name__, function.__module__, function.__name__, json.dumps(arguments)]
-    environment = {**os.environ, **QUIET}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
-    if done.returncode == 0:
-        return json.loads(done.stdout.splitlines()[-1])
-    print(done.stderr, file=sys.stderr)
-    return {"failed": (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]}
+def quiet(work: Callable[[], Any]) -> Any:
+    """Call a function without its warnings, such as those of runs that are cut short on purpose."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return work()
 
 
 def peak_gigabytes() -> float:
-    """Largest resident memory of this process so far, in units of 10^9 bytes."""
+    """Return the largest resident memory of this process so far, in units of 10^9 bytes."""
     try:
-        # ru_maxrss of a new process starts from the size of its parent; this one starts from nothing.
+        # ru_maxrss of a new process starts at the size of its parent; VmHWM starts at zero.
         status = Path("/proc/self/status").read_text()
         kilobytes = int(status.split("VmHWM:")[1].split()[0])
     except (OSError, IndexError):
@@ -55,47 +93,51 @@ def peak_gigabytes() -> float:
     return kilobytes * 1024 / 1e9
 
 
-def gaps(P: Any, perplexity: float, at_floor: np.ndarray) -> dict[str, float]:
-    """Worst distances of the row sums from 1 and of the row entropies from their target, from the matrix itself.
+def search_neighbors(X: Array, k: int, *, approximate: bool | None = None) -> NeighborGraph:
+    """Return the graph of the k nearest neighbours, by the library's own search."""
+    return find_neighbors(X, k, "sqeuclidean", Threads(N_THREADS), approximate=approximate)
 
-    A row whose entropy dual is at its floor may have more entropy than asked, as the constraint allows.
+
+def recall(found: Array, true: Array) -> float:
+    """Return the share of the true neighbours that were found, both given as lists (n, k)."""
+    return float(np.mean([np.isin(a, b).mean() for a, b in zip(true, found, strict=True)]))
+
+
+def gaps(P: Any, perplexity: float, floor_rows: Any = ()) -> dict[str, float]:
+    """Return the largest deviation of the row sums from 1 and of the row entropies from their target.
+
+    A row whose entropy dual is at its floor may have more entropy than asked for, as the constraint allows.
     """
     if sparse.issparse(P):
         P = P.astype(float)
     marginal = np.asarray(P.sum(axis=1, dtype=float)).ravel() - 1.0
     entropy = row_entropies(P) - np.log(perplexity) - 1.0
+    at_floor = np.isin(np.arange(len(entropy)), floor_rows)
     entropy = np.where(at_floor & (entropy > 0.0), 0.0, entropy)
     return {"marginal_gap": float(np.abs(marginal).max()), "entropy_gap": float(np.abs(entropy).max())}
 
 
-def floor_rows(report: Any, gamma: np.ndarray) -> np.ndarray:
-    """Which rows of a solution have their entropy dual at the floor."""
-    return np.isin(np.arange(gamma.size), report.floor_rows)
+def affinity_quality(affinity: Any, perplexity: float) -> dict[str, Any]:
+    """Return how well a fitted symmetric entropic affinity was solved; the gaps are computed from P itself."""
+    report = affinity.report_
+    return {
+        "passes": report.n_passes,
+        **gaps(affinity.affinity_, perplexity, report.floor_rows),
+        "floor_rows": int(report.floor_rows.size),
+        "unreachable_rows": int(report.unreachable_rows.size),
+        "outcome": report.reason,
+    }
 
 
-def recall(found: np.ndarray, true: np.ndarray) -> float:
-    """Share of the true neighbours among those found."""
-    return float(np.mean([np.isin(a, b).mean() for a, b in zip(true, found, strict=True)]))
+def layout_scores(X: Array, y: Array, Z: Array) -> dict[str, float]:
+    """Return the scores of a layout."""
+    found = evaluate(X, Z, y, n_jobs=N_THREADS)
+    return {score: found[score] for score in SCORES}
 
 
-def markdown(caption: str, header: list[str], rows: list[list[str]]) -> str:
-    """A table under its caption."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join([caption, "", *("| " + " | ".join(line) + " |" for line in lines)])
+def yes_or_no(value: bool) -> str:  # noqa: FBT001
+    return "yes" if value else "no"
 
 
-def figure(result: dict, key: str, form: str) -> str:
-    """A number of a result as text, a dash where there is none."""
-    value = result.get(key)
-    return "–" if value is None else format(value, form)
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-if __name__ == "__main__":
-    module, name, text = sys.argv[1:]
-    with threadpool_limits(N_THREADS):
-        answer = getattr(importlib.import_module(module), name)(**json.loads(text))
-    print(json.dumps(answer))
+def with_or_without(self_loops: bool) -> str:  # noqa: FBT001
+    return "with self-loops" if self_loops else "without self-loops"

@@ -1,138 +1,110 @@
-"""MNIST, whole: every stage beside openTSNE and umap-learn, with the quality of what comes out; and new points."""
+"""Time every stage on all of MNIST, beside openTSNE and umap-learn, with the quality of the layouts; and new points."""
 
-import time
-import warnings
+from __future__ import annotations
+
 from collections.abc import Callable
-from importlib.util import find_spec
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
+from harness import peers
+from harness.data_sets import load_points
+from harness.experiment import SEPARATOR, Case, Cases, Plan, Settings, finished
+from harness.results_page import figures, table
 from snekhorn import TSNEkhorn
 from snekhorn.affinities import SymmetricEntropicAffinity
 from snekhorn.embedding.initial_layout import pca_layout
-from snekhorn.metrics import evaluate
 
-from .data import load_labelled
-from .measure import N_THREADS, best_of, figure, fresh, markdown, peak_gigabytes, say
-from .quality import SCORES
+from .measure import N_THREADS, SCORES, Array, benchmark, best_of, layout_scores, peak_gigabytes, quiet, timed
 
 PERPLEXITY = 30
-N_ITER = 750  # openTSNE's default: 250 with exaggeration, 500 without
-NEVER = 1e-12  # tolerance that no run of N_ITER iterations reaches
-N_FITTED, N_NEIGHBORS_VOTE = 60_000, 15
+N_ITER = peers.EARLY_ITERATIONS + peers.MAIN_ITERATIONS  # 750, openTSNE's default
+NEVER = 1e-12  # a tolerance that no run of N_ITER iterations reaches
+N_NEIGHBORS_VOTE = 15
 REPEATS = 2
+NEW_POINTS = "new points"
 
 
-def run(quick: bool = False) -> dict:  # noqa: FBT001, FBT002
-    """Stages, and new points; the shortest of a few runs each, tools taking turns."""
-    n = 5000 if quick else 70_000
-    tools = {name: solve for name, (package, solve) in TOOLS.items() if package is None or find_spec(package)}
-    turns = [{name: fresh(solve, n=n) for name, solve in tools.items()} for _ in range(1 if quick else REPEATS)]
-    say("speed: stages")
-    best = [{"tool": name, **min((turn[name] for turn in turns), key=_total)} for name in tools]
-    return {"n": n, "tools": best, "transform": fresh(place_new, n=n, n_fitted=n * 6 // 7)}
+def plan(settings: Settings) -> Plan:
+    """Plan several runs of every tool, tools taking turns, so that a busy minute does not hit one tool alone."""
+    n = 5000 if settings.quick else 70_000
+    cases: Plan = {
+        SEPARATOR.join((tool, f"run {turn + 1}")): partial(solve, tool, n, settings)
+        for turn in range(1 if settings.quick else REPEATS)
+        for tool in TOOLS
+    }
+    return cases | {NEW_POINTS: partial(place_new, n, n * 6 // 7, settings)}
 
 
-def solve_ours(n: int) -> dict:
-    """t-SNEkhorn with as many iterations as openTSNE."""
-    return _solve_ours(n, max_iter=N_ITER, tol=NEVER)
+def solve(tool: str, n: int, settings: Settings) -> dict[str, Any]:
+    """Lay out the first n points of MNIST; return times, peak memory and scores."""
+    package, lay_out = TOOLS[tool]
+    peers.require(package)
+    X, y = load_points("mnist", settings.data, n=n, dtype=np.float32)
+    Z, measured = lay_out(X)
+    return {"n": n, "tool": tool, **measured, "peak_gb": peak_gigabytes(), **layout_scores(X, y, Z)}
 
 
-def solve_ours_by_default(n: int) -> dict:
-    """t-SNEkhorn until it converges."""
-    return _solve_ours(n)
+def compile_ours(X: Array) -> None:
+    """Compile the loops of t-SNEkhorn on a few points."""
+    quiet(lambda: TSNEkhorn(max_iter=30, n_jobs=N_THREADS, n_neighbors=90, method="fft").fit(X[:3500]))
 
 
-def _solve_ours(n: int, **parameters: Any) -> dict:
-    X, y = load_labelled("MNIST", n, dtype=np.float32)
-    _quiet(lambda: TSNEkhorn(max_iter=30, n_jobs=N_THREADS, n_neighbors=90, method="fft").fit(X[:3500]))
+def ours_by_stages(X: Array, **parameters: Any) -> tuple[TSNEkhorn, SymmetricEntropicAffinity, dict[str, float]]:
+    """Fit t-SNEkhorn stage by stage; return the model, its affinity and the seconds of the stages."""
     affinity = SymmetricEntropicAffinity(PERPLEXITY, n_neighbors="auto", self_loops=False, n_jobs=N_THREADS)
-    seconds_affinity, P = _timed(lambda: affinity.fit_transform(X))
-    seconds_start, start = _timed(lambda: pca_layout(X, 2))
-    model = TSNEkhorn(affinity="precomputed", init=start, method="fft", n_jobs=N_THREADS, **parameters)
-    seconds, Z = _timed(lambda: model.fit_transform(P))
-    return {
-        "affinity": seconds_affinity,
-        "embedding": seconds,
-        "total": seconds_affinity + seconds_start + seconds,
-        "iterations": model.n_iter_,
-        "marginal_gap": model.report_.marginal_gap,
-        "peak_gb": peak_gigabytes(),
-        **_scores(X, Z, y),
-    }
+    affinity_seconds, P = timed(lambda: affinity.fit_transform(X))
+    initial_seconds, initial = timed(lambda: pca_layout(X, 2))
+    model = TSNEkhorn(affinity="precomputed", init=initial, method="fft", n_jobs=N_THREADS, **parameters)
+    seconds, _ = timed(lambda: model.fit(P))
+    return model, affinity, _stages(affinity_seconds, initial_seconds, seconds)
 
 
-def solve_opentsne(n: int) -> dict:
-    """openTSNE's own stages, at its defaults."""
-    from openTSNE import TSNEEmbedding, affinity, initialization
-
-    X, y = load_labelled("MNIST", n, dtype=np.float32)
-    threads = {"n_jobs": N_THREADS, "random_state": 0}
-    seconds_affinity, P = _timed(lambda: affinity.PerplexityBasedNN(X, perplexity=PERPLEXITY, **threads))
-    seconds_start, start = _timed(lambda: initialization.pca(X, random_state=0))
-
-    def descend() -> Any:
-        layout = TSNEEmbedding(start, P, negative_gradient_method="fft", **threads)
-        layout.optimize(250, exaggeration=12, momentum=0.8, inplace=True)
-        return layout.optimize(500, momentum=0.8, inplace=True)
-
-    seconds, Z = _timed(descend)
-    return {
-        "affinity": seconds_affinity,
-        "embedding": seconds,
-        "total": seconds_affinity + seconds_start + seconds,
-        "iterations": N_ITER,
-        "peak_gb": peak_gigabytes(),
-        **_scores(X, np.asarray(Z), y),
-    }
+def _stages(affinity: float, initial_layout: float, embedding: float) -> dict[str, float]:
+    total = affinity + initial_layout + embedding
+    return {"affinity_seconds": affinity, "embedding_seconds": embedding, "total_seconds": total}
 
 
-def solve_umap(n: int) -> dict:
-    """umap-learn at its defaults, on all threads, compiled code warm; no two runs give the same layout."""
-    return _solve_umap(n, n_jobs=N_THREADS)
+def _ours(X: Array, **parameters: Any) -> tuple[Array, dict[str, Any]]:
+    compile_ours(X)
+    model, _, seconds = ours_by_stages(X, **parameters)
+    return model.embedding_, {**seconds, "iterations": model.n_iter_, "marginal_gap": model.report_.marginal_gap}
 
 
-def solve_umap_as_long(n: int) -> dict:
-    """umap-learn with as many epochs as the others have iterations."""
-    return _solve_umap(n, n_jobs=N_THREADS, n_epochs=N_ITER)
+def _opentsne(X: Array) -> tuple[Array, dict[str, Any]]:
+    affinity_seconds, P = timed(lambda: peers.opentsne_affinity(X, PERPLEXITY, N_THREADS))
+    initial_seconds, initial = timed(lambda: peers.opentsne_initial_layout(X))
+    seconds, Z = timed(lambda: peers.opentsne_descent(initial, P, N_THREADS))
+    return Z, {**_stages(affinity_seconds, initial_seconds, seconds), "iterations": N_ITER}
 
 
-def solve_umap_seeded(n: int) -> dict:
-    """umap-learn with a seed, so that the same data give the same layout, as ours do: it then runs on one thread."""
-    return _solve_umap(n, random_state=0)
+def _umap(X: Array, n_epochs: int | None = None, **parameters: Any) -> tuple[Array, dict[str, Any]]:
+    quiet(lambda: peers.umap_layout(X[:5000], n_epochs=5, **parameters))  # compiles
+    n_epochs = n_epochs or (200 if len(X) > 10_000 else 500)  # umap-learn's own choice, made here to be shown
+    seconds, Z = timed(lambda: peers.umap_layout(X, n_epochs=n_epochs, **parameters))
+    return Z, {"total_seconds": seconds, "iterations": n_epochs}
 
 
-def _solve_umap(n: int, n_epochs: int | None = None, **parameters: Any) -> dict:
-    from umap import UMAP
-
-    X, y = load_labelled("MNIST", n, dtype=np.float32)
-    _quiet(lambda: UMAP(n_epochs=5, **parameters).fit(X[:5000]))
-    n_epochs = n_epochs or (200 if n > 10_000 else 500)  # umap-learn's own choice, made here to be shown
-    seconds, Z = _timed(lambda: UMAP(n_epochs=n_epochs, **parameters).fit_transform(X))
-    return {"total": seconds, "iterations": n_epochs, "peak_gb": peak_gigabytes(), **_scores(X, Z, y)}
-
-
-TOOLS: dict[str, tuple[str | None, Callable[..., dict]]] = {
-    "t-SNEkhorn, 750 iterations": (None, solve_ours),
-    "t-SNEkhorn, by default": (None, solve_ours_by_default),
-    "openTSNE": ("openTSNE", solve_opentsne),
-    "umap-learn": ("umap", solve_umap),
-    "umap-learn, 750 epochs": ("umap", solve_umap_as_long),
-    "umap-learn, seeded": ("umap", solve_umap_seeded),
+TOOLS: dict[str, tuple[str, Callable[[Array], tuple[Array, dict[str, Any]]]]] = {
+    "t-SNEkhorn, 750 iterations": ("snekhorn", partial(_ours, max_iter=N_ITER, tol=NEVER)),
+    "t-SNEkhorn, by default": ("snekhorn", _ours),
+    "openTSNE": ("openTSNE", _opentsne),
+    "umap-learn": ("umap-learn", partial(_umap, n_jobs=N_THREADS)),  # gives another layout at every run
+    "umap-learn, 750 epochs": ("umap-learn", partial(_umap, n_jobs=N_THREADS, n_epochs=N_ITER)),
+    "umap-learn, seeded": ("umap-learn", partial(_umap, random_state=0)),  # reproducible like ours, on one thread
 }
 
 
-def place_new(n: int, n_fitted: int) -> dict:
-    """Fit on some, place the others, and vote by their neighbours in the plane."""
-    X, y = load_labelled("MNIST", n, dtype=np.float32)
+def place_new(n: int, n_fitted: int, settings: Settings) -> dict[str, Any]:
+    """Fit some points, place the others, and classify these by their neighbours in the layout."""
+    X, y = load_points("mnist", settings.data, n=n, dtype=np.float32)
     model = TSNEkhorn(n_jobs=N_THREADS)
-    Z = _quiet(lambda: model.fit_transform(X[:n_fitted]))
-    model.transform(X[n_fitted : n_fitted + 1])  # makes the index of neighbours
+    Z = quiet(lambda: model.fit_transform(X[:n_fitted]))
+    alone = model.transform(X[n_fitted : n_fitted + 1])  # also builds the nearest-neighbour index
     seconds, new = best_of(REPEATS, lambda: model.transform(X[n_fitted:]))
     accuracy = KNeighborsClassifier(N_NEIGHBORS_VOTE).fit(Z, y[:n_fitted]).score(new, y[n_fitted:])
-    alone = model.transform(X[n_fitted : n_fitted + 1])
     return {
         "fitted": n_fitted,
         "new": n - n_fitted,
@@ -142,69 +114,54 @@ def place_new(n: int, n_fitted: int) -> dict:
     }
 
 
-def table(results: dict) -> str:
-    """Seconds and ratios, then quality."""
-    peers = {row["tool"]: row for row in results["tools"]}
-    rows = []
-    for row in results["tools"]:
-        ratios = [_ratio(row, peers.get(peer, {}), key) for peer, key in RATIOS]
-        seconds = [figure(row, key, ".1f") for key in ("affinity", "embedding", "total")]
-        scores = [figure(row, score, ".3f") for score in SCORES]
-        rows.append(
-            [row["tool"], figure(row, "iterations", "d"), *seconds, *ratios, figure(row, "peak_gb", ".1f"), *scores]
-        )
-    header = ["", "iterations", "affinity, s", "embedding, s", "total, s"]
-    header += [
-        "embedding / openTSNE's",
-        "total / openTSNE's",
-        "total / umap-learn's",
-        "with 750 epochs",
-        "seeded",
-        "GB",
-        *SCORES.values(),
+RATIOS = {
+    "embedding / openTSNE's": ("openTSNE", "embedding_seconds"),
+    "total / openTSNE's": ("openTSNE", "total_seconds"),
+    "total / umap-learn's": ("umap-learn", "total_seconds"),
+    "with 750 epochs": ("umap-learn, 750 epochs", "total_seconds"),
+    "seeded": ("umap-learn, seeded", "total_seconds"),
+}
+
+
+def report(cases: Cases) -> str:
+    cases = finished(cases)
+    runs = [case for case in cases.values() if "tool" in case]
+    best = {
+        tool: min((run for run in runs if run["tool"] == tool), key=lambda run: run["total_seconds"])
+        for tool in dict.fromkeys(run["tool"] for run in runs)
+    }
+    if not best:
+        return ""
+    seconds = {f"{what}, s": (f"{what}_seconds", ".1f") for what in ("affinity", "embedding", "total")}
+    scores = {name: (score, ".3f") for score, name in SCORES.items()}
+    rows = [
+        [
+            tool,
+            *figures(case, [("iterations", "d"), *seconds.values()]),
+            *(_ratio(case, best.get(peer, {}), key) for peer, key in RATIOS.values()),
+            *figures(case, [("peak_gb", ".1f"), *scores.values()]),
+        ]
+        for tool, case in best.items()
     ]
-    caption = f"MNIST, {results['n']:,} points in 50 dimensions, {N_THREADS} threads, perplexity {PERPLEXITY}"
-    new = results["transform"]
-    if "failed" in new:
-        return markdown(caption, header, rows)
-    line = (
-        f"New points: {new['fitted']:,} fitted, {new['new']:,} placed at {new['per_second']:,.0f} points a second; "
-        f"the vote of the {N_NEIGHBORS_VOTE} nearest in the plane is right for {new['accuracy']:.4f} of them; a point "
-        f"alone and in the batch has {'the same' if new['same_bits'] else 'other'} bits."
+    head = ["", "iterations", *seconds, *RATIOS, "GB", *scores]
+    note = (
+        f"MNIST, {runs[0]['n']:,} points in 50 dimensions, {N_THREADS} threads, perplexity {PERPLEXITY}, best of "
+        f"{REPEATS} runs. The ratios divide the seconds of a row by those of openTSNE or umap-learn."
     )
-    return markdown(caption, header, rows) + "\n\n" + line
+    text = table(head, rows, note)
+    new = cases.get(NEW_POINTS)
+    if new is None:
+        return text
+    return (
+        f"{text}\n\nNew points: with {new['fitted']:,} points fitted, {new['new']:,} are placed at "
+        f"{new['per_second']:,.0f} points per second. The vote of the {N_NEIGHBORS_VOTE} nearest neighbours in the "
+        f"layout classifies {new['accuracy']:.4f} of them correctly. A point placed alone and in the batch has "
+        f"{'the same' if new['same_bits'] else 'different'} coordinates, bit for bit."
+    )
 
 
-RATIOS = (
-    ("openTSNE", "embedding"),
-    ("openTSNE", "total"),
-    ("umap-learn", "total"),
-    ("umap-learn, 750 epochs", "total"),
-    ("umap-learn, seeded", "total"),
-)
+def _ratio(case: Case, peer: Case, key: str) -> str:
+    return f"{case[key] / peer[key]:.2f}" if key in case and key in peer else "–"
 
 
-def _ratio(row: dict, peer: dict, key: str) -> str:
-    return f"{row[key] / peer[key]:.2f}" if key in row and key in peer else "–"
-
-
-def _total(row: dict) -> float:
-    return row.get("total", float("inf"))
-
-
-def _scores(X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> dict:
-    found = evaluate(X, Z, y, n_jobs=N_THREADS)
-    return {name: found[name] for name in SCORES}
-
-
-def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
-    result = _quiet(work)
-    return time.perf_counter() - start, result
-
-
-def _quiet(work: Callable[[], Any]) -> Any:
-    """Runs that are cut short, or warm up, warn of it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return work()
+EXPERIMENT = benchmark("speed", "Speed of layouts", plan, report)

@@ -1,78 +1,62 @@
-"""Descent or loss: what becomes of openTSNE's layouts where the descent of t-SNEkhorn goes on from them.
+"""Ask whether descent or loss makes the difference: continue openTSNE's layouts by the descent of t-SNEkhorn.
 
-Where its loss is not lower from there, but the scores change to those of its own layouts, the loss decides them.
+If its loss gets no lower from there, but the scores become those of its own layouts, it is the loss that decides them.
 """
 
-import warnings
+from __future__ import annotations
+
+from functools import partial
 from typing import Any
 
-import numpy as np
-
+from harness.data_sets import load_points, title
+from harness.experiment import Cases, Plan, Settings, finished
+from harness.peers import largest_perplexity, peer_layout
+from harness.results_page import table
 from snekhorn import TSNEkhorn
-from snekhorn.metrics import evaluate
 
-from .data import NAMES, load_labelled
-from .measure import N_THREADS, markdown, say
-from .quality import SCORES, UNIT_ROWS, opentsne, used
-from .study import LEFT_OUT, QUICK_DATA
+from .measure import N_THREADS, QUICK_DATA, SMALL_LAYOUT_DATA, Array, benchmark, layout_scores
 
 PERPLEXITY, SEED = 30, 1
 TITLES = {"peer": "openTSNE", "onwards": "t-SNEkhorn from there", "own": "t-SNEkhorn"}
 SHOWN = {"silhouette": "silhouette", "neighbor_recall": "recall"}
 
 
-def run(quick: bool = False) -> dict:  # noqa: FBT001, FBT002
-    """One row for every data set and layout."""
-    names = QUICK_DATA if quick else [name for name in NAMES if name not in LEFT_OUT]
-    return {"rows": [row for name in names for row in compare(name)]}
+def plan(settings: Settings) -> Plan:
+    return {name: partial(compare, name, settings) for name in (QUICK_DATA if settings.quick else SMALL_LAYOUT_DATA)}
 
 
-def compare(name: str) -> list[dict]:
-    """The three layouts of one data set."""
-    X, y = load_labelled(name, unit_rows=name in UNIT_ROWS)
-    perplexity = used("openTSNE", PERPLEXITY, len(X))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        Z = opentsne(X, perplexity, SEED)
-        found = {
-            "peer": (Z, None),
-            "onwards": laid_out(X, perplexity=perplexity, init=Z, early_exaggeration=1.0),
-            "own": laid_out(X, perplexity=perplexity),
-        }
-        rows = [
-            {"data": name, "layout": layout, "loss": loss, **_scores(X, layout_of, y)}
-            for layout, (layout_of, loss) in found.items()
-        ]
-    say(f"starts: {name}")
-    return rows
+def compare(name: str, settings: Settings) -> dict[str, Any]:
+    """Score three layouts: openTSNE's, t-SNEkhorn's from there, and t-SNEkhorn's own."""
+    X, y = load_points(name, settings.data)
+    perplexity = min(PERPLEXITY, largest_perplexity("openTSNE", len(X)))
+    Z = peer_layout("openTSNE", X, perplexity, SEED, N_THREADS)
+    layouts = {
+        "peer": (Z, None),
+        "onwards": laid_out(X, perplexity=perplexity, init=Z, early_exaggeration=1.0),
+        "own": laid_out(X, perplexity=perplexity),
+    }
+    scored = {kind: {"loss": loss, **layout_scores(X, y, layout)} for kind, (layout, loss) in layouts.items()}
+    return {"data": name, "layouts": scored}
 
 
-def laid_out(X: np.ndarray, **parameters: Any) -> tuple[np.ndarray, float]:
-    """A layout of t-SNEkhorn, and its loss."""
+def laid_out(X: Array, **parameters: Any) -> tuple[Array, float]:
+    """Return a layout of t-SNEkhorn, and its loss."""
     model = TSNEkhorn(n_jobs=N_THREADS, **parameters).fit(X)
     return model.embedding_, model.kl_divergence_
 
 
-def _scores(X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> dict:
-    found = evaluate(X, Z, y, n_jobs=N_THREADS)
-    return {score: found[score] for score in SCORES}
-
-
-def table(results: dict) -> str:
-    """Scores and losses, set by set."""
-    rows = {(row["data"], row["layout"]): row for row in results["rows"]}
-    names = list(dict.fromkeys(name for name, _ in rows))
-    head = [f"{short}: {title}" for short in SHOWN.values() for title in TITLES.values()]
-    lines = [
-        [
-            name,
-            *(f"{rows[name, layout][score]:.3f}" for score in SHOWN for layout in TITLES),
-            *(f"{rows[name, layout]['loss']:.4f}" for layout in ("onwards", "own")),
-        ]
-        for name in names
-    ]
-    caption = (
-        f"Layouts at perplexity {PERPLEXITY}, or a third of the points; t-SNEkhorn's descent from openTSNE's layout, "
-        "and at its defaults"
+def report(cases: Cases) -> str:
+    rows = []
+    for case in finished(cases).values():
+        layouts = case["layouts"]
+        scores = [f"{layouts[kind][score]:.3f}" for score in SHOWN for kind in TITLES]
+        rows.append([title(case["data"]), *scores, *(f"{layouts[kind]['loss']:.4f}" for kind in ("onwards", "own"))])
+    heads = [f"{short}: {kind}" for short in SHOWN.values() for kind in TITLES.values()]
+    note = (
+        f"Layouts at perplexity {PERPLEXITY}, or a third of the number of points if that is less: openTSNE's, "
+        "t-SNEkhorn's started from it, and t-SNEkhorn's at its defaults"
     )
-    return markdown(caption, ["data", *head, f"loss: {TITLES['onwards']}", f"loss: {TITLES['own']}"], lines)
+    return table(["data", *heads, f"loss: {TITLES['onwards']}", f"loss: {TITLES['own']}"], rows, note)
+
+
+EXPERIMENT = benchmark("starts", "Descent or loss", plan, report, timed=False)

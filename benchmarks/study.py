@@ -1,27 +1,27 @@
-"""What the choices of the method do to its layouts: self-loops, exaggeration, descent, perplexity against n.
+"""Measure what the choices of the method change: self-loops, exaggeration, descent, and perplexity against n.
 
 Every variant differs from the defaults in one choice. Scores are the best, or the mean, over a few perplexities.
 """
 
-import warnings
+from __future__ import annotations
+
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
+from harness.data_sets import load_points, title
+from harness.experiment import SEPARATOR, Case, Cases, NotAvailable, Plan, Settings
+from harness.results_page import figures, part_tables, table
 from snekhorn import TSNEkhorn
 from snekhorn.embedding.latent import Latent
-from snekhorn.metrics import evaluate
 
-from .data import NAMES, load_labelled
-from .measure import N_THREADS, markdown, say
-from .quality import SCORES, UNIT_ROWS
+from .measure import N_THREADS, QUICK_DATA, SCORES, SMALL_LAYOUT_DATA, benchmark, layout_scores
 
 PERPLEXITIES = (10, 30, 100)
-LEFT_OUT = ("CIFAR", "MNIST")  # large: the second has tables of its own
-QUICK_DATA = ("scGEM", "blue cell (khan)")
 DESCENTS = ("defaults", "momentum 0.95 at once", "momentum 0.9", "momentum 0.8, rate 0.25 (t-SNE's)")  # on all of MNIST
 SIZES, SIZE_PERPLEXITIES = (1_000, 3_000, 10_000, 30_000), (10, 30, 100, 300)
 
@@ -40,126 +40,125 @@ VARIANTS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "5,000 iterations at most, tol 3e-6": ({"max_iter": 5_000, "tol": 3e-6}, {}),
     "Adam from a random start (the paper's)": ({"optimizer": "adam", "self_loops": True, "tol": 1e-5}, {}),
 }
-SAME_LOSS = ("momentum", "500", "5,000")  # how those begin that minimise what the defaults do
+SAME_LOSS = ("momentum", "500", "5,000")  # beginnings of the variants that minimise the same loss as the defaults
+SCORE_FORMS = [(score, ".3f") for score in SCORES]
 
 
-def run(quick: bool = False) -> dict:  # noqa: FBT001, FBT002
-    """One row for every data set, variant and perplexity."""
-    rows = []
-    for name in QUICK_DATA if quick else (name for name in NAMES if name not in LEFT_OUT):
-        X, y = load_labelled(name, unit_rows=name in UNIT_ROWS)
+def plan(settings: Settings) -> Plan:
+    cases: Plan = {}
+    for name in QUICK_DATA if settings.quick else SMALL_LAYOUT_DATA:
         for variant in VARIANTS:
-            for perplexity in PERPLEXITIES:
-                if perplexity < len(X):
-                    case = {"data": name, "variant": variant, "perplexity": perplexity}
-                    rows.append({**case, **solve(X, y, variant, perplexity)})
-        say(f"study: {name}")
-    return {"rows": rows, "descents": by_descent(quick), "sizes": by_size(quick)}
+            for xi in PERPLEXITIES:
+                case = {"part": "variants", "data": name, "variant": variant, "perplexity": xi}
+                cases[SEPARATOR.join((name, variant, str(xi)))] = partial(solve, case, settings)
+    for variant in DESCENTS:
+        case = {"part": "descents", "n": 1_000 if settings.quick else 70_000, "variant": variant, "perplexity": 30}
+        cases[SEPARATOR.join(("mnist", variant))] = partial(solve, case, settings, dtype=np.float32)
+    for n in SIZES[:1] if settings.quick else SIZES:
+        for xi in SIZE_PERPLEXITIES:
+            case = {"part": "sizes", "n": n, "variant": "defaults", "perplexity": xi}
+            cases[SEPARATOR.join(("mnist", f"{n:,} points", str(xi)))] = partial(solve, case, settings)
+    return cases
 
 
-def by_descent(quick: bool) -> list[dict]:  # noqa: FBT001
-    """Descents on very many points, whose way is longer."""
-    X, y = load_labelled("MNIST", 1_000 if quick else None, dtype=np.float32)
-    return [{"n": len(X), "variant": variant, **solve(X, y, variant, 30)} for variant in DESCENTS]
-
-
-def by_size(quick: bool) -> list[dict]:  # noqa: FBT001
-    """The defaults on more and more of MNIST, at several perplexities."""
-    rows = []
-    for n in SIZES[:1] if quick else SIZES:
-        X, y = load_labelled("MNIST", n)
-        rows += [{"n": n, "perplexity": xi, **solve(X, y, "defaults", xi)} for xi in SIZE_PERPLEXITIES]
-        say(f"study: {n:,} points of MNIST")
-    return rows
-
-
-def solve(X: np.ndarray, y: np.ndarray, variant: str, perplexity: int) -> dict:
-    """Scores and loss of one variant."""
-    parameters, constants = VARIANTS[variant]
-    model = TSNEkhorn(perplexity=perplexity, n_jobs=N_THREADS, random_state=0, **parameters)
+def solve(case: dict[str, Any], settings: Settings, dtype: type = np.float64) -> dict[str, Any]:
+    """Return scores, loss and iterations of one variant on one data set at one perplexity."""
+    X, y = load_points(case.get("data", "mnist"), settings.data, n=case.get("n"), dtype=dtype)
+    if case["perplexity"] >= len(X):
+        raise NotAvailable(f"{title(case['data'])} has only {len(X)} points.")
+    parameters, constants = VARIANTS[case["variant"]]
+    model = TSNEkhorn(perplexity=case["perplexity"], n_jobs=N_THREADS, random_state=0, **parameters)
     if model.optimizer == "adam":
         model.set_params(init=np.random.default_rng(0).normal(size=(len(X), 2)))
-    with warnings.catch_warnings(), ExitStack() as patches:
-        warnings.simplefilter("ignore")
+    with ExitStack() as patches:
         for name, value in constants.items():
             patches.enter_context(patch.object(Latent, name, value))
         Z = model.fit_transform(X)
-        found = evaluate(X, Z, y, n_jobs=N_THREADS)
-    scores = {score: found[score] for score in SCORES}
-    return {**scores, "loss": model.kl_divergence_, "iterations": model.n_iter_}
+    return {**case, **layout_scores(X, y, Z), "loss": model.kl_divergence_, "iterations": model.n_iter_}
 
 
-def table(results: dict) -> str:
-    """Means over the data sets of each variant's scores; and its best, set by set."""
-    rows = results["rows"]
-    names = list(dict.fromkeys(row["data"] for row in rows))
+def report(cases: Cases) -> str:
+    return part_tables(cases, {"variants": _variants_tables, "descents": _descents_table, "sizes": _sizes_table})
+
+
+def _variants_tables(cases: list[Case]) -> str:
+    """Return means over the data sets of each variant's scores, then scores by data set."""
+    names = list(dict.fromkeys(case["data"] for case in cases))
+    titles = [title(name) for name in names]
     best = [
         [
             variant,
-            *_means(rows, variant, max),
-            f"{np.median([row['iterations'] for row in rows if row['variant'] == variant]):.0f}",
-            f"{_loss_change(rows, variant):+.2%}" if variant.startswith(SAME_LOSS) else "",
+            *_means(cases, variant, max),
+            f"{np.median([case['iterations'] for case in cases if case['variant'] == variant]):.0f}",
+            f"{_loss_change(cases, variant):+.2%}" if variant.startswith(SAME_LOSS) else "",
         ]
         for variant in VARIANTS
     ]
-    mean = [[variant, *_means(rows, variant, np.mean)] for variant in VARIANTS]
-    over = f"over perplexities {', '.join(map(str, PERPLEXITIES))}, averaged over {len(names)} data sets"
-    text = markdown(f"The best {over}", ["", *SCORES.values(), "iterations, median", "loss, mean change"], best)
-    text += "\n\n" + markdown(f"The mean {over}", ["", *SCORES.values()], mean)
-    for score in ("silhouette", "neighbor_recall"):
-        lines = [[variant, *(_of(rows, name, variant, score) for name in names)] for variant in VARIANTS]
-        text += "\n\n" + markdown(f"{SCORES[score].capitalize()}, set by set", ["", *names], lines)
-        lines = [[str(xi), *(_of(rows, name, "defaults", score, (xi,)) for name in names)] for xi in PERPLEXITIES]
-        text += "\n\n" + markdown(f"{SCORES[score].capitalize()} of the defaults, by perplexity", ["", *names], lines)
-    return "\n\n".join([text, _descents_table(results["descents"]), _sizes_table(results["sizes"])])
-
-
-def _means(rows: list[dict], variant: str, choose: Callable) -> list[str]:
-    """Of every score, over the data sets, the best or the mean of the perplexities."""
-    names = dict.fromkeys(row["data"] for row in rows)
-    return [f"{np.mean([_score(rows, name, variant, score, choose=choose) for name in names]):.3f}" for score in SCORES]
-
-
-def _descents_table(rows: list[dict]) -> str:
-    lines = [
-        [row["variant"], *(f"{row[score]:.3f}" for score in SCORES), f"{row['loss']:.3f}", str(row["iterations"])]
-        for row in rows
+    mean = [[variant, *_means(cases, variant, np.mean)] for variant in VARIANTS]
+    over = f"over the perplexities {', '.join(map(str, PERPLEXITIES))}, averaged over {len(names)} data sets"
+    head = ["", *SCORES.values()]
+    parts = [
+        table([*head, "iterations, median", "loss, mean change"], best, f"Best score {over}"),
+        table(head, mean, f"Mean score {over}"),
     ]
-    head = ["", *SCORES.values(), "loss", "iterations"]
-    return markdown(f"Descents on {rows[0]['n']:,} points of MNIST, perplexity 30", head, lines)
+    for score in ("silhouette", "neighbor_recall"):
+        what = SCORES[score].capitalize()
+        rows = [[variant, *(_of(cases, name, variant, score) for name in names)] for variant in VARIANTS]
+        parts.append(table(["", *titles], rows, f"{what} by data set, at the best perplexity"))
+        rows = [[str(xi), *(_of(cases, name, "defaults", score, (xi,)) for name in names)] for xi in PERPLEXITIES]
+        parts.append(table(["perplexity", *titles], rows, f"{what} of the defaults by data set and perplexity"))
+    return "\n\n".join(parts)
 
 
-def _sizes_table(rows: list[dict]) -> str:
-    found = {(row["n"], row["perplexity"]): row for row in rows}
+def _means(cases: list[Case], variant: str, choose: Callable[[list[float]], float]) -> list[str]:
+    """Return every score, averaged over the data sets, at the best perplexity or as the mean of all."""
+    names = dict.fromkeys(case["data"] for case in cases)
+    return [
+        f"{np.mean([_score(cases, name, variant, score, choose=choose) for name in names]):.3f}" for score in SCORES
+    ]
+
+
+def _descents_table(cases: list[Case]) -> str:
+    forms = [*SCORE_FORMS, ("loss", ".3f"), ("iterations", "d")]
+    rows = [[case["variant"], *figures(case, forms)] for case in cases]
+    note = f"Descents on {cases[0]['n']:,} points of MNIST, perplexity 30"
+    return table(["", *SCORES.values(), "loss", "iterations"], rows, note)
+
+
+def _sizes_table(cases: list[Case]) -> str:
+    found = {(case["n"], case["perplexity"]): case for case in cases}
     head = ["points", *(f"{xi}: {', '.join(SCORES.values())}" for xi in SIZE_PERPLEXITIES)]
-    lines = [
-        [f"{n:,}", *(" ".join(f"{found[n, xi][score]:.3f}" for score in SCORES) for xi in SIZE_PERPLEXITIES)]
+    rows = [
+        [f"{n:,}", *(" ".join(figures(found.get((n, xi), {}), SCORE_FORMS)) for xi in SIZE_PERPLEXITIES)]
         for n in dict.fromkeys(n for n, _ in found)
     ]
-    return markdown("The defaults on the first points of MNIST, by perplexity", head, lines)
+    return table(head, rows, "The defaults on the first points of MNIST, by perplexity")
 
 
-def _loss_change(rows: list[dict], variant: str) -> float:
-    """Mean of the relative changes against the defaults, over data sets and perplexities."""
-    losses = {(row["data"], row["perplexity"]): row["loss"] for row in rows if row["variant"] == "defaults"}
-    found = [row for row in rows if row["variant"] == variant]
-    return float(np.mean([row["loss"] / losses[row["data"], row["perplexity"]] - 1.0 for row in found]))
+def _loss_change(cases: list[Case], variant: str) -> float:
+    """Return the mean relative change of the loss from the defaults, over data sets and perplexities."""
+    losses = {(c["data"], c["perplexity"]): c["loss"] for c in cases if c["variant"] == "defaults"}
+    found = [case for case in cases if case["variant"] == variant]
+    return float(np.mean([c["loss"] / losses[c["data"], c["perplexity"]] - 1.0 for c in found]))
 
 
-def _of(rows: list[dict], name: str, variant: str, score: str, perplexities: tuple[int, ...] = PERPLEXITIES) -> str:
-    best = _score(rows, name, variant, score, perplexities)
+def _of(cases: list[Case], name: str, variant: str, score: str, perplexities: tuple[int, ...] = PERPLEXITIES) -> str:
+    best = _score(cases, name, variant, score, perplexities)
     return "" if best is None else f"{best:.3f}"
 
 
 def _score(
-    rows: list[dict],
+    cases: list[Case],
     name: str,
     variant: str,
     score: str,
     perplexities: tuple[int, ...] = PERPLEXITIES,
-    choose: Callable = max,
+    choose: Callable[[list[float]], float] = max,
 ) -> float | None:
-    """The largest over the perplexities, or their mean; None where the set has fewer points than each of them."""
-    found = [row for row in rows if row["data"] == name and row["variant"] == variant]
-    scores = [row[score] for row in found if row["perplexity"] in perplexities]
+    """Return the largest score over the perplexities, or their mean; None if the data set has too few points."""
+    found = [case for case in cases if case["data"] == name and case["variant"] == variant]
+    scores = [case[score] for case in found if case["perplexity"] in perplexities]
     return choose(scores) if scores else None
+
+
+EXPERIMENT = benchmark("study", "Choices of the method", plan, report, timed=False)

@@ -142,7 +142,7 @@ def perplexity() -> None:
 
 def choices() -> None:
     """Draw how variants of t-SNEkhorn change the scores, as measured by `python -m benchmarks study`."""
-    rows = _study()["rows"]
+    rows = [case for case in _study() if case["part"] == "variants"]
     names = list(dict.fromkeys(row["data"] for row in rows))
     variants = [variant for variant in dict.fromkeys(row["variant"] for row in rows) if variant != "defaults"]
     figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.2), sharey=True, layout="constrained")
@@ -166,7 +166,7 @@ def choices() -> None:
 
 def sizes() -> None:
     """Draw the scores of several perplexities against the number of points, from the same measurement."""
-    rows = _study()["sizes"]
+    rows = [case for case in _study() if case["part"] == "sizes"]
     figure, axes = plt.subplots(1, 4, figsize=(10.5, 3.0), layout="constrained")
     for ax, (score, title) in zip(axes, SCORES.items(), strict=True):
         for xi, color in zip(dict.fromkeys(row["perplexity"] for row in rows), COLORS, strict=True):
@@ -185,11 +185,11 @@ def sizes() -> None:
 
 
 def _study():
-    """Read the measurements of the study."""
+    """Read the cases of the study."""
     path = IMAGES.parent / "benchmarks" / "study.json"
     if not path.exists():
         raise SystemExit(f"{path} does not exist; run: python -m benchmarks study")
-    return json.loads(path.read_text())["results"]
+    return list(json.loads(path.read_text())["cases"].values())
 
 
 def _best(rows, name, variant, score):

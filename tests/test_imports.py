@@ -31,11 +31,8 @@ ALLOWED = {
     "plots": {"colors", "errors", "geometry", "runtime"},
     "page": {"colors", "errors", "geometry", "runtime"},
     "datasets": {"errors", "geometry", "runtime"},
-    "experiments": {"affinities", "colors", "datasets", "embedding", "errors", "estimators", "geometry", "io"}
-    | {"metrics", "plots", "runtime"}
-    | PUBLIC,
     "cli": CORE
-    | {"__init__", "affinities", "datasets", "embedding", "estimators", "experiments", "geometry", "io", "metrics"}
+    | {"__init__", "affinities", "datasets", "embedding", "estimators", "geometry", "io", "metrics"}
     | {"page", "plots", "registry"}
     | PUBLIC,
     "__main__": {"cli"},

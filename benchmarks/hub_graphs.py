@@ -1,0 +1,96 @@
+"""Solve affinities on neighbour graphs with hubs: high dimension, heavy tails, points with thousands of neighbours."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from harness.experiment import SEPARATOR, Cases, Plan, Settings, finished
+from harness.results_page import figures, table
+from snekhorn.affinities import SymmetricEntropicAffinity, row_perplexities
+
+from .measure import (
+    N_THREADS,
+    QUALITY,
+    Array,
+    affinity_quality,
+    benchmark,
+    best_of,
+    quiet,
+    search_neighbors,
+    with_or_without,
+    yes_or_no,
+)
+
+N_POINTS = 20_000
+DIMENSION = 200
+N_NEIGHBORS = 90
+PERPLEXITY = 30
+REPEATS = 2
+CLOUDS = ("Gaussian", "multivariate t, 2 degrees", "independent t, 3 degrees")
+
+
+def plan(settings: Settings) -> Plan:
+    n = N_POINTS // 10 if settings.quick else N_POINTS
+    return {
+        SEPARATOR.join((cloud, with_or_without(self_loops))): partial(solve, cloud, n, self_loops=self_loops)
+        for cloud in CLOUDS
+        for self_loops in (True, False)
+    }
+
+
+def draw_points(cloud: str, n: int) -> Array:
+    """Draw n points in 200 dimensions, always the same."""
+    rng = np.random.default_rng(0)
+    if cloud == "independent t, 3 degrees":
+        return rng.standard_t(3, size=(n, DIMENSION))
+    X = rng.normal(size=(n, DIMENSION))
+    return X if cloud == "Gaussian" else X / np.sqrt(rng.chisquare(2, size=(n, 1)) / 2)
+
+
+def solve(cloud: str, n: int, *, self_loops: bool) -> dict[str, Any]:
+    """Solve the affinity of the neighbour graph."""
+    X = draw_points(cloud, n)
+    affinity = SymmetricEntropicAffinity(PERPLEXITY, metric="precomputed", self_loops=self_loops, n_jobs=N_THREADS)
+    quiet(lambda: affinity.fit(search_neighbors(X[:1000], N_NEIGHBORS)))  # compiles
+    graph = search_neighbors(X, N_NEIGHBORS)
+    seconds, _ = best_of(REPEATS, lambda: affinity.fit(graph))
+    P, floor_rows = affinity.affinity_, affinity.report_.floor_rows
+    perplexities = row_perplexities(P)
+    return {
+        "cloud": cloud,
+        "n": n,
+        "self_loops": self_loops,
+        "affinity_seconds": seconds,
+        **affinity_quality(affinity, PERPLEXITY),
+        "floor_perplexity": float(perplexities[floor_rows].min()) if floor_rows.size else None,
+        "lowest_perplexity": float(perplexities.min()),
+        "largest_degree": int(np.diff(P.indptr).max()) - self_loops,
+    }
+
+
+def report(cases: Cases) -> str:
+    found = list(finished(cases).values())
+    if not found:
+        return ""
+    note = (
+        f"Symmetric entropic affinity of {found[0]['n']:,} points in {DIMENSION} dimensions, {N_NEIGHBORS} neighbours, "
+        f"perplexity {PERPLEXITY}, {N_THREADS} threads, code already compiled, best of {REPEATS} runs, without the "
+        "search for neighbours. A row at the floor may have a higher perplexity than asked for; its entropy gap does "
+        "not count."
+    )
+    columns = {
+        "largest degree": ("largest_degree", ",d"),
+        "seconds": ("affinity_seconds", ".2f"),
+        **QUALITY,
+        "their lowest perplexity": ("floor_perplexity", ".2f"),
+        "lowest perplexity": ("lowest_perplexity", ".2f"),
+        "unreachable rows": ("unreachable_rows", ",d"),
+    }
+    rows = [[c["cloud"], yes_or_no(c["self_loops"]), *figures(c, columns.values()), c["outcome"]] for c in found]
+    return table(["cloud", "self-loops", *columns, "outcome"], rows, note)
+
+
+EXPERIMENT = benchmark("hubs", "Hubs", plan, report)

@@ -1,0 +1,115 @@
+"""Load data sets for experiments: rows prepared, then reduced to 50 principal components."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snekhorn import datasets
+from snekhorn.datasets import MissingData
+from snekhorn.geometry.preprocessing import principal_components
+
+Points: TypeAlias = tuple[NDArray[Any], NDArray[Any]]  # X, codes of the classes
+
+N_COMPONENTS = 50  # as in the paper; data with fewer features are left as they are
+
+
+def title(name: str) -> str:
+    """Return what a data set is called; the part of the name after a comma says how its rows are prepared."""
+    data, _, preparation = name.partition(", ")
+    return datasets.SETS[data].title + (f", {preparation}" if preparation else "")
+
+
+def check_folder(folder: Path | None) -> None:
+    """Raise an error if the data folder does not exist."""
+    datasets.load("digits", folder)  # which needs no file
+
+
+def class_names(name: str, folder: Path | None = None, *, download: bool = True) -> list[str]:
+    """Return what the classes are called."""
+    return datasets.load(name, folder, download=download).label_names
+
+
+def load_points(
+    name: str,
+    folder: Path | None = None,
+    *,
+    n: int | None = None,
+    sample: int | None = None,
+    download: bool = True,
+    dtype: type = np.float64,
+) -> Points:
+    """Return the points, on 50 principal components if there are more features, and their classes.
+
+    Parameters
+    ----------
+    name : str
+        A name of `snekhorn.datasets`, such as "snareseq"; "snareseq, unit rows" prepares the rows first.
+    folder : Path or None
+        Folder of the data sets; None for the folder named by SNEKHORN_DATA.
+    n : int or None
+        Take the first n points.
+    sample : int or None
+        Take a random sample of this many points.
+    download : bool
+        Whether to download what is missing.
+    dtype : type
+        Precision of the points returned.
+    """
+    found = _load_points(name, folder, os.environ.get("SNEKHORN_DATA"), n, sample, download, dtype)
+    if isinstance(found, MissingData):
+        raise found
+    return found
+
+
+@lru_cache(maxsize=8)
+def _load_points(
+    name: str,
+    folder: Path | None,
+    default_folder: str | None,
+    n: int | None,
+    sample: int | None,
+    download: bool,  # noqa: FBT001
+    dtype: type,
+) -> Points | MissingData:
+    """Do the work; an error is cached, too, so that a server that does not answer is asked once only."""
+    data, _, preparation = name.partition(", ")
+    try:
+        found = datasets.load(data, folder, download=download)
+    except MissingData as error:
+        return error
+    X, y = found.X[:n], found.y[:n]
+    if sample is not None and sample < len(X):
+        chosen = np.random.default_rng(0).permutation(len(X))[:sample]
+        X, y = X[chosen], y[chosen]
+    X = reduce_dimension(prepare_rows(X, preparation or "raw"))
+    return np.ascontiguousarray(X, dtype=dtype), y
+
+
+def prepare_rows(X: NDArray[Any], how: str) -> NDArray[Any]:
+    """Prepare rows, such as counts, in one of several ways; "raw" leaves them as they are."""
+    if how == "raw":
+        return X if X.dtype.kind in "biu" else X.astype(float)  # integers are converted by and by: MNIST is large
+    X = X.astype(float)
+    if how == "standardised":  # by one mean and one standard deviation, as in the authors' code
+        return (X - X.mean()) / X.std()
+    if how == "unit rows":
+        return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(float).tiny)
+    if how == "shares":
+        return X / np.maximum(np.abs(X).sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    logs = np.log1p(np.maximum(X, 0.0))
+    if how == "log":
+        return logs
+    if how == "centred log-ratios":
+        return logs - logs.mean(axis=1, keepdims=True)
+    raise ValueError(f"unknown preparation of rows: {how!r}.")
+
+
+def reduce_dimension(X: NDArray[Any]) -> NDArray[Any]:
+    """Return the first 50 principal components, or X if it has no more features than that."""
+    return principal_components(X, N_COMPONENTS, 0) if X.shape[1] > N_COMPONENTS else X

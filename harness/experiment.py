@@ -1,0 +1,157 @@
+"""Define an experiment: cases to compute, a picture of them, and a section of the results page."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from sklearn.exceptions import ConvergenceWarning
+
+from snekhorn.datasets import DamagedData, MissingData
+
+from .machine import Load, describe
+from .processes import run_cases
+from .results_file import ResultsFile, is_finished
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Case: TypeAlias = Mapping[str, Any]
+Cases: TypeAlias = Mapping[str, Case]  # results by key
+Plan: TypeAlias = dict[str, Callable[[], dict[str, Any]]]  # how to compute each case
+Progress: TypeAlias = Callable[[str, int, int], None]  # next key, cases finished, cases in all
+
+SEPARATOR = " | "  # between the parts of a key; the first part is the data set, if there are several
+FAILED = "failed"
+SEEDS = 5  # as in the paper
+
+
+class NotAvailable(Exception):
+    """Raised by a case that lacks something it needs; the message says what."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How an experiment runs.
+
+    Parameters
+    ----------
+    quick : bool
+        Compute a few small cases only, to check that everything runs.
+    data : Path or None
+        Folder of the data sets; None for the folder named by SNEKHORN_DATA.
+    jobs : int
+        Number of cases computed at once, each on a core of its own.
+    """
+
+    quick: bool = False
+    data: Path | None = None
+    jobs: int = 1
+
+    @property
+    def seeds(self) -> range:
+        return range(1 if self.quick else SEEDS)
+
+
+def always(case: Case) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A figure, a table or a benchmark.
+
+    Parameters
+    ----------
+    name : str
+        Name on the command line; the results are in `{source or name}.json`.
+    title : str
+        Heading on the page.
+    plan : callable
+        Maps settings to the cases to compute.
+    report : callable
+        Turns all cases into the Markdown of the page.
+    draw : callable or None
+        Turns finished cases into a figure; returns None if there is nothing to draw.
+    source : str
+        Name of the experiment whose cases are shown, if this one has none of its own.
+    timed : bool
+        Run one case at a time, each in a new process, because times or peak memory are measured.
+    reusable : callable
+        Whether a finished case of an earlier, complete run still counts; otherwise it is computed again.
+    """
+
+    name: str
+    title: str
+    plan: Callable[[Settings], Plan]
+    report: Callable[[Cases], str]
+    draw: Callable[[Cases], Figure | None] | None = None
+    source: str = ""
+    timed: bool = False
+    reusable: Callable[[Case], bool] = always
+
+    def results(self, folder: Path, *, quick: bool | None) -> ResultsFile:
+        """Open the file of its results."""
+        return ResultsFile(folder / f"{self.source or self.name}.json", quick=quick)
+
+    def run(self, folder: Path, settings: Settings, progress: Progress | None = None) -> ResultsFile:
+        """Compute the cases that are missing, saving each as soon as it is finished."""
+        results, plan = self.results(folder, quick=settings.quick), self.plan(settings)
+        # An interrupted run may go on, unless code or machine have changed since: its numbers would be a mixture.
+        goes_on = results.is_incomplete and results.machine == describe()
+        results.start(plan, keep=always if goes_on else self.reusable)
+        left = {key: partial(compute_case, compute) for key, compute in plan.items() if key not in results}
+        load = Load(results.load) if self.timed else None
+        if progress is not None:
+            progress(next(iter(left), ""), len(plan) - len(left), len(plan))
+        for key, case in run_cases(dict(left), jobs=settings.jobs, timed=self.timed):
+            results.put(key, case, load=load.so_far() if load else None)
+            del left[key]
+            if progress is not None:
+                progress(next(iter(left), ""), len(plan) - len(left), len(plan))
+        return results
+
+    def picture(self, folder: Path, cases: Cases) -> list[Path]:
+        """Draw the finished cases as PNG and PDF."""
+        from snekhorn.plots import save
+
+        figure = self.draw(finished(cases)) if self.draw is not None else None
+        if figure is None:
+            return []
+        paths = [folder / f"{self.name}.{suffix}" for suffix in ("png", "pdf")]
+        for path in paths:
+            save(figure, path, dpi=130)
+        return paths
+
+
+def finished(cases: Cases) -> Cases:
+    """Return the cases that have a result."""
+    return {key: case for key, case in cases.items() if is_finished(case)}
+
+
+def data_sets_in(cases: Cases) -> list[str]:
+    """Return the data sets of the cases, finished or not, in order."""
+    return list(dict.fromkeys(key.split(SEPARATOR)[0] for key in cases))
+
+
+def compute_case(compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Compute a case and add its time and convergence warnings; a failure is recorded, so that others still run."""
+    start = time.perf_counter()
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", ConvergenceWarning)
+            case = compute()
+    except (MissingData, NotAvailable) as error:
+        return {"not_available": str(error)}
+    except DamagedData:
+        raise  # the file must be replaced before any case can use it
+    except (ArithmeticError, ValueError, RuntimeError) as error:  # numerical failures; anything else is a bug
+        return {"not_available": f"{FAILED}: {type(error).__name__}: {error}"}
+    warned = [str(record.message) for record in caught]
+    return {**case, "not_converged": warned, "seconds": time.perf_counter() - start}

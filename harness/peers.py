@@ -1,0 +1,178 @@
+"""Call other packages: openTSNE, umap-learn, scikit-learn and TorchDR, with their own defaults.
+
+Everything that experiments need from them is here, so that a comparison uses the same settings wherever it is made.
+The packages are imported when they are used: none of them is required.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .experiment import NotAvailable
+
+Array = NDArray[Any]
+MODULES = {"openTSNE": "openTSNE", "umap-learn": "umap", "scikit-learn": "sklearn", "TorchDR": "torchdr"}
+SEEDLESS = ("scikit-learn",)  # starts from PCA by default: every seed gives the same layout
+EARLY_ITERATIONS, MAIN_ITERATIONS = 250, 500  # of openTSNE
+
+
+def is_installed(package: str) -> bool:
+    return find_spec(MODULES.get(package, package)) is not None
+
+
+def require(package: str) -> None:
+    """Raise `NotAvailable` if a package is not installed."""
+    if not is_installed(package):
+        raise NotAvailable(f"{package} is not installed; install it with: pip install {package.lower()}.")
+
+
+# Layouts: X, perplexity, seed, number of threads -> Z
+
+
+def _opentsne(X: Array, perplexity: float, seed: int, n_jobs: int) -> Any:
+    from openTSNE import TSNE
+
+    return TSNE(perplexity=perplexity, random_state=seed, n_jobs=n_jobs).fit(X)
+
+
+def _umap(X: Array, perplexity: float, seed: int, n_jobs: int) -> Any:
+    return umap_layout(X, n_neighbors=int(perplexity), random_state=seed)  # with a seed it runs on one thread
+
+
+def _sklearn(X: Array, perplexity: float, seed: int, n_jobs: int) -> Any:
+    from sklearn.manifold import TSNE
+
+    return TSNE(perplexity=perplexity, random_state=seed).fit_transform(X)
+
+
+LAYOUTS: dict[str, Callable[[Array, float, int, int], Any]] = {
+    "openTSNE": _opentsne,
+    "umap-learn": _umap,
+    "scikit-learn": _sklearn,
+}
+
+
+def largest_perplexity(package: str, n_points: int) -> float:
+    """Return the largest perplexity that a package uses; it lowers larger ones."""
+    return (n_points - 1) / 3 if package == "openTSNE" else np.inf
+
+
+def peer_layout(package: str, X: Array, perplexity: float, seed: int, n_jobs: int | None = None) -> Array:
+    """Return the layout of a package at its defaults; perplexities that it would lower are not available."""
+    require(package)
+    if perplexity > largest_perplexity(package, len(X)):
+        raise NotAvailable(
+            f"{package} lowers perplexities above a third of the number of points, so it is not run there."
+        )
+    try:
+        return np.asarray(LAYOUTS[package](X, perplexity, seed, n_jobs or cpu_count()))
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise NotAvailable(f"{package} failed: {error}") from error
+
+
+def umap_layout(X: Array, **parameters: Any) -> Array:
+    from umap import UMAP
+
+    return np.asarray(UMAP(**parameters).fit_transform(X))
+
+
+# The stages of openTSNE, to be timed one by one
+
+
+def opentsne_affinity(X: Array, perplexity: float, n_jobs: int) -> Any:
+    from openTSNE.affinity import PerplexityBasedNN
+
+    return PerplexityBasedNN(X, perplexity=perplexity, n_jobs=n_jobs, random_state=0)
+
+
+def opentsne_initial_layout(X: Array) -> Array:
+    from openTSNE import initialization
+
+    return initialization.pca(X, random_state=0)
+
+
+def opentsne_descent(initial: Array, affinity: Any, n_jobs: int) -> Array:
+    """Return the layout after openTSNE's default schedule."""
+    layout = _opentsne_embedding(initial, affinity, n_jobs)
+    layout.optimize(EARLY_ITERATIONS, exaggeration=12, momentum=0.8, inplace=True)
+    return np.asarray(layout.optimize(MAIN_ITERATIONS, momentum=0.8, inplace=True))
+
+
+def opentsne_iterations(P: Any, Z: Array, n_jobs: int) -> Callable[[int], Any]:
+    """Return a function that runs some iterations of openTSNE from a layout, hardly moving it."""
+    from openTSNE.affinity import PrecomputedAffinities
+
+    layout = _opentsne_embedding(np.asarray(Z, dtype=float), PrecomputedAffinities(P.astype(float)), n_jobs)
+    return lambda n_iter: layout.optimize(n_iter, learning_rate=1e-6, inplace=True)
+
+
+def _opentsne_embedding(initial: Array, affinity: Any, n_jobs: int) -> Any:
+    from openTSNE import TSNEEmbedding
+
+    return TSNEEmbedding(initial, affinity, negative_gradient_method="fft", n_jobs=n_jobs, random_state=0)
+
+
+# Entropic affinities of t-SNE: on given neighbours, and the search for neighbours that comes before
+
+
+def opentsne_neighbors(X: Array, k: int, n_jobs: int) -> tuple[Array, Array]:
+    """Return indices and distances, as PerplexityBasedNN finds them."""
+    from openTSNE.affinity import get_knn_index
+
+    return get_knn_index(X, "auto", k, "euclidean", n_jobs=n_jobs, random_state=0).build()
+
+
+def opentsne_joint(indices: Array, distances: Array, perplexity: float, n_jobs: int) -> Any:
+    from openTSNE.affinity import joint_probabilities_nn
+
+    return joint_probabilities_nn(indices, distances, [perplexity], n_jobs=n_jobs)
+
+
+def opentsne_rows(distances: Array, perplexity: float, n_jobs: int) -> Array:
+    from openTSNE import _tsne
+
+    rows = _tsne.compute_gaussian_perplexity(distances, np.array([perplexity], dtype=float), num_threads=n_jobs)
+    return np.asarray(rows)
+
+
+def sklearn_neighbors(X: Array, k: int, n_jobs: int) -> tuple[Array, Array]:
+    """Return indices and distances, as scikit-learn's TSNE finds them."""
+    from sklearn.neighbors import NearestNeighbors
+
+    distances, indices = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(X).kneighbors()
+    return indices, distances
+
+
+def sklearn_joint(indices: Array, distances: Array, perplexity: float) -> Any:
+    from sklearn.manifold._t_sne import _joint_probabilities_nn
+
+    n, k = indices.shape
+    parts = ((distances**2).ravel(), indices.ravel(), np.arange(0, n * k + 1, k))
+    return _joint_probabilities_nn(sparse.csr_array(parts, shape=(n, n)), perplexity, 0)
+
+
+def sklearn_rows(distances: Array, perplexity: float) -> Array:
+    from sklearn.manifold._utils import _binary_search_perplexity
+
+    squared = np.ascontiguousarray(distances**2, dtype=np.float32)
+    return np.asarray(_binary_search_perplexity(squared, perplexity, 0))
+
+
+# The symmetric entropic affinity of TorchDR
+
+
+def torchdr_affinity(X: Array, perplexity: float, n_jobs: int, *, self_loops: bool, **settings: Any) -> tuple[Any, Any]:
+    """Return TorchDR's affinity object, and P with rows that sum to 1."""
+    import torch
+    import torchdr
+
+    torch.set_num_threads(n_jobs)
+    affinity = torchdr.SymmetricEntropicAffinity(perplexity, zero_diag=not self_loops, **settings)
+    return affinity, affinity(X).detach().numpy() * len(X)  # it divides by n

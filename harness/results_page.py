@@ -1,0 +1,120 @@
+"""Write the results page: Markdown tables, and a section for every experiment that has results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .experiment import FAILED, SEPARATOR, Case, Cases, Experiment, finished
+from .machine import sentence
+from .results_file import read_results, write_complete
+
+ABSENT, PENDING = "not available", "not run yet"
+NOTICEABLE = 0.1  # cores kept busy by other processes; less does not change the times that are shown
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
+    """Return a Markdown table, under its caption if there is one; None is shown as "not available"."""
+    lines = [list(header), ["---"] * len(header), *([_text(value) for value in row] for row in rows)]
+    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"{caption}\n\n{text}" if caption else text
+
+
+def figures(case: Mapping[str, Any], forms: Iterable[tuple[str, str]]) -> list[str]:
+    """Format numbers of a case, each given by its key and format; a number it does not have becomes a dash."""
+    return ["–" if case.get(key) is None else format(case[key], form) for key, form in forms]
+
+
+def figure_table(columns: Mapping[str, tuple[str, str]], cases: Iterable[Mapping[str, Any]], caption: str) -> str:
+    """Return a table with a row for every case; `columns` maps headings to keys and formats."""
+    return table(list(columns), [figures(case, columns.values()) for case in cases], caption)
+
+
+def part_tables(cases: Cases, renderers: Mapping[str, Callable[[list[Case]], str]]) -> str:
+    """Return one text per part of a benchmark, made from the finished cases whose "part" it is."""
+    found = list(finished(cases).values())
+    chosen = {part: [case for case in found if case["part"] == part] for part in renderers}
+    return "\n\n".join(renderers[part](cases) for part, cases in chosen.items() if cases)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ABSENT
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def write_page(page: Path, folder: Path, introduction: str, experiments: Iterable[Experiment]) -> None:
+    """Write the sections of all experiments that have results in the folder."""
+    parts, machine = [introduction], ""
+    for experiment in experiments:
+        path = folder / f"{experiment.source or experiment.name}.json"
+        if path.exists():
+            record = read_results(path)
+            parts.append(_section(experiment, record, folder, page, machine))
+            machine = sentence(record["machine"])
+    write_complete(page, "\n\n".join(parts) + "\n")
+
+
+def _section(experiment: Experiment, record: Mapping[str, Any], folder: Path, page: Path, machine: str) -> str:
+    """Return a section; `machine` describes what the section before it was computed with."""
+    cases = record["cases"]
+    parts = [f"## {experiment.title}", _provenance(experiment, record, machine)]
+    picture = folder / f"{experiment.name}.png"
+    if picture.exists():
+        parts.append(f"![{experiment.title}]({Path(os.path.relpath(picture, page.parent)).as_posix()})")
+    parts.append(experiment.report(cases))
+    if not experiment.source:
+        parts += [_not_available(cases), "" if experiment.timed else _not_converged(cases)]
+    return "\n\n".join(filter(None, parts))
+
+
+def _provenance(experiment: Experiment, record: Mapping[str, Any], machine: str) -> str:
+    """Return when and with what the cases were computed, and why some numbers should not be quoted."""
+    cases, here = record["cases"], sentence(record["machine"])
+    done = len(finished(cases))
+    counts = {"computed": done, ABSENT: len(cases) - done, "to go": record["planned"] - len(cases)}
+    said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count or what == "computed")
+    seconds = record.get("seconds") or sum(case.get("seconds") or 0.0 for case in cases.values())
+    where = "Machine and versions as above" if here == machine else here
+    text = f"*{record['date']}. Cases: {said}. Computing time: {seconds:,.0f} s. {where}.*"
+    if record["quick"]:
+        text += " **A quick run on a few small cases: do not quote these numbers.**"
+    others = record.get("busy_cores_of_others", 0.0)
+    if experiment.timed and others > NOTICEABLE:
+        text += f" Other processes kept {others:.1f} cores busy meanwhile, so the times are too long."
+    return text
+
+
+def _not_available(cases: Cases) -> str:
+    """List what was missing, each reason once, and which cases failed."""
+    reasons = set()
+    for key, case in cases.items():
+        if reason := case.get("not_available"):
+            reasons.add(f"{key} {reason}" if reason.startswith(FAILED) else reason)
+    return "Not available:\n\n" + "\n".join(f"- {reason}" for reason in sorted(reasons)) if reasons else ""
+
+
+def _not_converged(cases: Cases) -> str:
+    """Quote the first convergence warning of each group of cases, and count the cases without a record of them."""
+    done = finished(cases)
+    found: dict[str, list[str]] = {}
+    for key, case in done.items():
+        if case.get("not_converged"):
+            found.setdefault(_without_numbers(key), []).append(case["not_converged"][0])
+    lines = [f"- {group} ({_count(len(said))}): {said[0]}" for group, said in found.items()]
+    parts = ["Convergence warnings, the first of each group of cases:\n\n" + "\n".join(lines)] if lines else []
+    unknown = sum("not_converged" not in case for case in done.values())
+    if unknown:
+        parts.append(f"Convergence was not yet recorded when {_count(unknown)} ran.")
+    return "\n\n".join(parts)
+
+
+def _count(n: int) -> str:
+    return f"{n:,} case{'s' * (n > 1)}"
+
+
+def _without_numbers(key: str) -> str:
+    """Return the key without its perplexity and other numbers."""
+    return SEPARATOR.join(part for part in key.split(SEPARATOR) if not part.replace(".", "").isdigit())

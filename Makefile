@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test docs reproduce-quick reproduce bench clean
+.PHONY: demo test test-slow docs reproduce-quick reproduce bench clean
 
 demo: $(VENV)/.base
 	$(BIN)/python demo.py
@@ -12,7 +12,11 @@ test: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+# Tests that take long and rarely fail.
+test-slow: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 -m slow
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --quiet

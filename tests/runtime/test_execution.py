@@ -1,56 +1,76 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
-from snekhorn.runtime import execution as threads
-from snekhorn.runtime.execution import MIN_WORK_FOR_THREADS, count_threads, run_rows
+from snekhorn.runtime import execution
+from snekhorn.runtime.execution import MIN_WORK_FOR_THREADS, Threads
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 7, 1000])
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 8])
-@pytest.mark.parametrize("n_pairs", [1, MIN_WORK_FOR_THREADS])
-def test_ranges_cover_every_row_once(n_rows, n_threads, n_pairs):
+@pytest.mark.parametrize("work", [1, MIN_WORK_FOR_THREADS])
+def test_ranges_cover_every_row_once(n_rows, n_threads, work):
     seen, lock = [], threading.Lock()
 
-    def kernel(start, stop):
+    def loop(start, stop):
         with lock:
             seen.extend(range(start, stop))
 
-    run_rows(kernel, n_rows, n_pairs, n_threads)
+    Threads(n_threads).run(loop, n_rows, work)
     assert sorted(seen) == list(range(n_rows))
 
 
 def test_an_error_on_a_thread_reaches_the_caller():
-    def kernel(start, stop):
+    def loop(start, stop):
         raise ArithmeticError(f"rows {start} to {stop}")
 
     with pytest.raises(ArithmeticError, match="rows"):
-        run_rows(kernel, 10, MIN_WORK_FOR_THREADS, 2)
+        Threads(2).run(loop, 10, MIN_WORK_FOR_THREADS)
+
+
+def test_a_loop_in_order_returns_its_result():
+    assert Threads(3).run_in_order(lambda rows: sum(rows), range(5)) == 10
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 7])
+def test_reductions_do_not_depend_on_the_number_of_threads(n_threads, rng):
+    values = rng.normal(size=(100_000, 2))
+    threads = Threads(n_threads)
+    for axis in (None, 0):
+        np.testing.assert_array_equal(threads.sum(values, axis=axis), Threads(1).sum(values, axis=axis))
+        np.testing.assert_array_equal(threads.min(values, axis=axis), values.min(axis=axis))
+        np.testing.assert_array_equal(threads.max(values, axis=axis), values.max(axis=axis))
+
+
+def test_the_largest_of_values_with_a_nan_is_nan():
+    assert np.isnan(Threads().max(np.array([1.0, np.nan, 2.0])))
 
 
 def test_callers_at_once_share_one_pool(monkeypatch):
     both_here = threading.Barrier(2)
 
     def slow_pool(*args, **kwargs):
-        both_here.wait(timeout=60)  # both callers are past the check before either has made its pool
+        both_here.wait()  # both callers are past the check before either has made its pool
         return object()
 
-    monkeypatch.setattr(threads, "_pools", {})
-    monkeypatch.setattr(threads, "ThreadPoolExecutor", slow_pool)
+    monkeypatch.setattr(execution, "_pools", {})
+    monkeypatch.setattr(execution, "ThreadPoolExecutor", slow_pool)
     with ThreadPoolExecutor(2) as callers:
-        first, second = callers.map(lambda n: threads.Threads(n)._pool(), [3, 3])
+        first, second = callers.map(lambda n: Threads(n)._pool(), [3, 3])
     assert first is second
 
 
 def test_none_and_minus_one_are_all_cores():
-    assert count_threads(None) == count_threads(-1) >= 1
+    assert Threads.from_jobs(None) == Threads.from_jobs(-1)
+    assert Threads.from_jobs(None).n_threads >= 1
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 64])
 def test_a_positive_number_is_kept(n_jobs):
-    assert count_threads(n_jobs) == n_jobs
+    assert Threads.from_jobs(n_jobs).n_threads == n_jobs
 
 
 def test_fewer_than_all_cores_is_at_least_one():
-    assert count_threads(-10_000) == 1
+    assert Threads.from_jobs(-10_000).n_threads == 1

@@ -99,12 +99,3 @@ class Threads:
         if key not in _pools:  # two callers at once: setdefault lets one win, the other's pool has no threads yet
             _pools.setdefault(key, ThreadPoolExecutor(self.n_threads, thread_name_prefix="snekhorn"))
         return _pools[key]
-
-
-# Replaced by `Threads` wherever it is still used.
-def count_threads(n_jobs: int | None) -> int:
-    return Threads.from_jobs(n_jobs).n_threads
-
-
-def run_rows(kernel: Callable[..., None], n_rows: int, n_pairs: int, n_threads: int, *args: Any) -> None:
-    Threads(n_threads).run(kernel, n_rows, n_pairs, *args)

@@ -84,6 +84,7 @@ def installed(archives, tmp_path_factory):
     return folder / "bin" / "snekhorn"
 
 
+@pytest.mark.slow
 def test_the_wheel_works_without_a_checkout(installed, tmp_path):
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     options = {"cwd": tmp_path, "env": environment}

@@ -56,6 +56,7 @@ def test_starved_points_get_edges_among_themselves(hubs):
         assert cost == pytest.approx(np.sum((X[i] - X[j]) ** 2), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_heavy_tails_converge_in_100_passes():
     rng = np.random.default_rng(4)
     X = rng.normal(size=(10_000, 200)) / np.sqrt(rng.chisquare(2, size=(10_000, 1)) / 2)  # multivariate t

@@ -41,6 +41,7 @@ def test_the_page_of_the_documentation_is_made_from_its_json(tmp_path):
     assert page.read_text() == (DOCS / "benchmarks.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_benchmark_is_measured_in_new_processes(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("benchmarks.hub_graphs.N_POINTS", 12_000)
     monkeypatch.setattr("benchmarks.hub_graphs.CLOUDS", ("Gaussian",))

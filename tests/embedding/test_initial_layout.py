@@ -119,6 +119,7 @@ def test_sparse_data_start_as_dense_ones(form, dtype):
     assert min(_correlations(pca_layout(form(X), 2), X)) > 1 - 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [700, FEW_COLUMNS + 1])
 @pytest.mark.parametrize("form", [np.asarray, np.float32, sparse.csr_matrix], ids=["dense", "float32", "sparse"])
 def test_more_columns_than_points(p, form):

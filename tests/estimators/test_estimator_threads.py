@@ -80,6 +80,7 @@ def test_reordering_a_point_that_nothing_reaches(monkeypatch):
     assert np.isfinite(quick(TSNEkhorn, affinity="precomputed").fit_transform(P)).all()
 
 
+@pytest.mark.slow
 def test_two_processes():
     code = [sys.executable, "-c", SCRIPT]
     said = [subprocess.run(code, capture_output=True, text=True, check=True).stdout for _ in range(2)]

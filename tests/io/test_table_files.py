@@ -205,6 +205,7 @@ def test_blank_lines_above_the_header(tmp_path):
     assert table.columns == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_rows_longer_than_a_block(tmp_path):
     p = BLOCK_BYTES // 16
     row = ",".join(["0.12345678901234567"] * p)

@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 FIRST_USE = """
 import json
 import numpy as np
@@ -23,6 +25,7 @@ print(json.dumps(signatures))
 """
 
 
+@pytest.mark.slow
 def test_a_first_sparse_use_compiles_every_kernel_once(tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     run = subprocess.run([sys.executable, "-c", FIRST_USE], env=environment, capture_output=True, text=True, check=True)

@@ -69,6 +69,7 @@ def test_figure_5_the_symmetrised_affinity_is_misled_by_the_noise():
     assert misled["to_p2_low_noise"] > 4.0 * misled["to_p2"]
 
 
+@pytest.mark.slow
 def test_figure_5_the_layouts_show_it():
     misled = figure5.layout("symmetric SNE, paper's protocol", FULL)
     names = ("SNEkhorn, paper's protocol", "SNEkhorn with self-loops", "SNEkhorn")

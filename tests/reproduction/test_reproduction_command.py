@@ -91,6 +91,7 @@ def test_an_interrupt_keeps_finished_cases(folder, reproduce, monkeypatch):
     assert len(calls) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="there are no groups of processes here")
 def test_an_interrupt_of_several_processes_leaves_no_traceback(folder):
     """From the keyboard, an interrupt reaches all of them."""

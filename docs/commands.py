@@ -1,4 +1,4 @@
-"""Write the page of all commands and options from the program itself: python docs/commands.py"""
+"""Describe all commands and options, from the program itself."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -10,19 +10,13 @@ from typer.models import ArgumentInfo
 
 from snekhorn.cli.app import app
 
-PAGE = Path(__file__).with_name("commands.md")
-HEAD = """# Commands and options
-
-This page is generated from the program by `python docs/commands.py`; do not edit it by hand. `snekhorn COMMAND --help`
-prints the same. For examples, see [the command line](command-line.md).
-"""
 KINDS = {Path: "FILE", str: "TEXT", int: "N", float: "NUMBER"}
 
 
-def page() -> str:
+def command_sections() -> str:
     """Describe all commands, in the order of the program's own help."""
     commands = [info.callback for info in app.registered_commands if info.callback is not None]
-    return "\n".join([HEAD, *(line for command in commands for line in section(command))])
+    return "\n".join(line for command in commands for line in section(command))
 
 
 def section(command: Callable[..., Any]) -> Iterator[str]:
@@ -75,7 +69,3 @@ def _default_and_help(parameter: inspect.Parameter, hint: Any, info: Any) -> str
         default = f"`{parameter.default}`"
     choices = f" One of {', '.join(map('`{}`'.format, get_args(hint)))}." if get_origin(hint) is Literal else ""
     return f"{default} | {' '.join(text.split())}{choices}"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

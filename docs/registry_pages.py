@@ -1,4 +1,4 @@
-"""Fill in the reference pages from the registries when the site is built.
+"""Fill in the reference pages from the registries and the program when the site is built.
 
 A line such as ``{{ affinities }}`` becomes a table of names and one reference entry per class. New affinities, methods
 and data sets therefore appear in the documentation without an edit.
@@ -6,12 +6,15 @@ and data sets therefore appear in the documentation without an edit.
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from snekhorn.datasets import SETS
 from snekhorn.registry import AFFINITIES, METHODS, Entry
 
+COMMANDS = Path(__file__).with_name("commands.py")
 OPTIONS = {
     "affinities": "{members: false}",
     "methods": "{members: false, show_signature: false, separate_signature: false}",  # the base class shows it
@@ -46,4 +49,5 @@ MARKERS: dict[str, Callable[[], str]] = {
     "affinities": lambda: class_entries("affinities", AFFINITIES),
     "methods": lambda: class_entries("methods", METHODS),
     "datasets": dataset_table,
+    "commands": lambda: runpy.run_path(str(COMMANDS))["command_sections"](),
 }

@@ -25,6 +25,20 @@ WITH_PERPLEXITY = tuple(kind for kind in AFFINITIES if {"perplexity", "perplexit
 SMALL_SCALE = 5.0
 
 
+@cache
+def has_unit_rows(kind):
+    """Whether the rows of this affinity sum to 1."""
+    return row_gap(make(kind, 5.0).fit_transform(clusters(30))) < 1e-6
+
+
+@cache
+def needs_symmetric_costs(kind):
+    """Whether this affinity is symmetric on a directed graph without being symmetrised afterwards."""
+    around = (np.arange(12)[:, None] + np.arange(1, 8)) % 12
+    P = dense(make(kind, 3.0, metric="precomputed").fit_transform((around, np.ones(around.shape))))
+    return np.array_equal(P, P.T)
+
+
 def make(kind, perplexity=10.0, **parameters):
     """An affinity of this kind; of this perplexity, where it has one; also of a smaller one, where it has several."""
     if kind not in WITH_PERPLEXITY:

@@ -41,8 +41,8 @@ from .geometry.distance_metrics import DIRECT_METRICS, check_metric, from_square
 from .geometry.inputs import check_classes, check_cost_matrix, check_points, check_range
 from .kernels import neighbor_ranks as ranks
 from .kernels.squared_distances import sampled_squared_distances
-from .runtime.checks import check_count, check_jobs
-from .runtime.execution import Execution, Threads
+from .runtime.checks import check_count
+from .runtime.execution import Execution, choose_execution
 
 __all__ = [
     "continuity",
@@ -269,7 +269,7 @@ def _rank_measure(
 
 def _compare(X: Any, Z: Any, k_ranks: int, k_shared: int, metric: str, sample: Indices, n_jobs: int | None) -> Floats:
     """Compute the columns of `compare_rows` for the sampled points, a block of them at a time."""
-    execution = Threads.from_jobs(check_jobs(n_jobs))
+    execution = choose_execution(n_jobs)
     if metric == "cosine" and not sparse.issparse(X):
         X = unit_rows(X)
     table = np.empty((sample.size, ranks.N_COMPARED))
@@ -286,7 +286,7 @@ def _compare(X: Any, Z: Any, k_ranks: int, k_shared: int, metric: str, sample: I
 
 def _classes(Z: Any, labels: Indices, sizes: Indices, k: int, sample: Indices, n_jobs: int | None) -> Floats:
     """Compute the columns of `class_rows` for the sampled points, a block of them at a time."""
-    execution = Threads.from_jobs(check_jobs(n_jobs))
+    execution = choose_execution(n_jobs)
     table = np.empty((sample.size, ranks.N_CLASSED))
     step = min(sample.size, max(1, ENTRIES_AT_ONCE // len(Z)))
     buffer = np.empty((step, len(Z)))

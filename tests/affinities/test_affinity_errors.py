@@ -14,7 +14,7 @@ from snekhorn.affinities import (
 from snekhorn.errors import InputError
 from snekhorn.runtime import memory
 
-from ..helpers import AFFINITIES, WITH_PERPLEXITY, make, squared_distances
+from ..helpers import AFFINITIES, WITH_PERPLEXITY, make, needs_symmetric_costs, squared_distances
 
 each_affinity = pytest.mark.parametrize("kind", AFFINITIES)
 dense_and_sparse = pytest.mark.parametrize("n_neighbors", [None, 8])  # as many as every affinity can do with
@@ -245,7 +245,7 @@ def _lists(costs):
     return indices, np.take_along_axis(costs, indices, axis=1)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in AFFINITIES if kind not in (GaussianAffinity, EntropicAffinity)])
+@pytest.mark.parametrize("kind", [kind for kind in AFFINITIES if needs_symmetric_costs(kind)])
 @pytest.mark.parametrize("form", [sparse.csr_matrix, _lists])
 def test_a_graph_with_two_costs_of_a_pair_has_no_symmetric_affinity(kind, form):
     graph = form(np.where(np.triu(np.ones((12, 12), dtype=bool)), 100.0 * COSTS, COSTS))
@@ -254,8 +254,8 @@ def test_a_graph_with_two_costs_of_a_pair_has_no_symmetric_affinity(kind, form):
 
 @each_affinity
 def test_a_graph_with_one_direction_of_each_pair_is_fine(kind):
-    around = (np.arange(12)[:, None] + np.arange(1, 6)) % 12
-    affinity = make(kind, 3.0, metric="precomputed", **({"k": 3} if kind is SelfTuningAffinity else {}))
+    around = (np.arange(12)[:, None] + np.arange(1, 8)) % 12
+    affinity = make(kind, 3.0, metric="precomputed")
     affinity.fit((around, np.take_along_axis(COSTS, around, axis=1)))
 
 

@@ -83,9 +83,8 @@ def test_neighbours_that_are_all_duplicates_are_alike(kind, self_loops, form):
     P = dense(affinity.fit_transform(form(STACKS)))
     assert affinity.report_.converged
     assert (P[STACK[:, None] != STACK] == 0.0).all()
-    if kind is SelfTuningAffinity:
-        assert set(P.ravel()) == {0.0, 1.0}
-    else:
+    assert len(set(P[P > 0.0].round(6))) <= 2  # the entries of neighbours, and those of self-loops
+    if has_unit_rows(kind):
         assert row_gap(P) < 1e-7
         assert entropies(P).min() > np.log(5.0)
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from snekhorn.runtime import execution
-from snekhorn.runtime.execution import MIN_WORK_FOR_THREADS, Threads
+from snekhorn.runtime.execution import MIN_WORK_FOR_THREADS, Threads, choose_execution
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 7, 1000])
@@ -63,14 +63,14 @@ def test_callers_at_once_share_one_pool(monkeypatch):
 
 
 def test_none_and_minus_one_are_all_cores():
-    assert Threads.from_jobs(None) == Threads.from_jobs(-1)
-    assert Threads.from_jobs(None).n_threads >= 1
+    assert choose_execution(None) == choose_execution(-1)
+    assert choose_execution(None).n_threads >= 1
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 64])
 def test_a_positive_number_is_kept(n_jobs):
-    assert Threads.from_jobs(n_jobs).n_threads == n_jobs
+    assert choose_execution(n_jobs).n_threads == n_jobs
 
 
 def test_fewer_than_all_cores_is_at_least_one():
-    assert Threads.from_jobs(-10_000).n_threads == 1
+    assert choose_execution(-10_000).n_threads == 1

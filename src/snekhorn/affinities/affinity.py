@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from ..errors import LayoutOverflowError
 from ..geometry.costs import Cost, Matrix, NeighborGraph, build_cost
 from ..geometry.dense_cost import row_blocks, symmetrize_in_place
-from ..runtime.checks import check_choice, check_jobs, check_perplexity, clamp_perplexity
-from ..runtime.execution import Threads
+from ..runtime.checks import check_choice, check_perplexity, clamp_perplexity
+from ..runtime.execution import choose_execution
 from ..runtime.user_warnings import warn
 from ..solvers.solve_report import Reason, SolveReport
 
@@ -92,7 +92,7 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
         self
             The fitted affinity.
         """
-        execution = Threads.from_jobs(check_jobs(self.n_jobs))
+        execution = choose_execution(self.n_jobs)
         check_choice(self.self_loops, "self_loops", (True, False))
         self.check_parameters()
         cost = build_cost(

@@ -14,7 +14,7 @@ from ..runtime.execution import Execution
 from ..solvers.solve_report import Reason, SolveReport
 from .affinity import Affinity, marginal_gap, symmetrize
 
-ENTROPY_TOLERANCE = 1e-8
+REPORTED_GAP = 1e-8  # rows farther from the target entropy are named in the report
 MOST_ENTRIES = 0.9  # share of its entries that a short row is asked to use; a larger one flattens the row
 LAST_DIGITS = 64.0  # rounding error of a cost, in units of its last digit
 
@@ -80,8 +80,8 @@ class EntropicAffinity(Affinity):
 
 def _report(P: Matrix, entropy: Array, target: float) -> SolveReport:
     """Report rows above the target (more equally near points than the perplexity) and below it (too few neighbours)."""
-    above = entropy > target + ENTROPY_TOLERANCE
-    below = entropy < target - ENTROPY_TOLERANCE
+    above = entropy > target + REPORTED_GAP
+    below = entropy < target - REPORTED_GAP
     return SolveReport(
         converged=True,
         n_iter=1,

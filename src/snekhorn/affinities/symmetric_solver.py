@@ -138,7 +138,7 @@ class SymmetricSolver:
 
     def _report(self, outcome: Outcome, dual: SymmetricDual, lowered: Array, n_passes: int) -> SolveReport:
         point = outcome.point
-        starved = (point.x[1] >= dual.upper) & (point.gradient[1] > self.tol) & (self.solver == "newton")
+        at_ceiling = (point.x[1] >= dual.upper) & (point.gradient[1] > self.tol) & (self.solver == "newton")
         return SolveReport(
             converged=outcome.reason is Reason.CONVERGED,
             n_iter=outcome.n_iter,
@@ -147,7 +147,7 @@ class SymmetricSolver:
             entropy_gap=point.entropy_gap,
             reason=outcome.reason.value,
             floor_rows=np.flatnonzero((point.x[1] <= dual.lower) & point.held),
-            unreachable_rows=np.flatnonzero(lowered | starved),
+            unreachable_rows=np.flatnonzero(lowered | at_ceiling),
             unsolved_rows=point.unsolved(self.tol),
             dual_values=outcome.values,
         )

@@ -22,7 +22,7 @@ EXTRAS = ("anndata", "scanpy", "pandas", "polars")
 def doctor(*, as_json: options.Json = False, quiet: options.Quiet = False, debug: options.Debug = False) -> None:
     """Show versions, threads, memory and the state of the compiled code, and lay out a few points as a test."""
     with session(as_json=as_json, quiet=quiet, debug=debug) as run:
-        from ..runtime.execution import Threads
+        from ..runtime.execution import choose_execution
         from ..runtime.memory import GIB, available_bytes
 
         memory = available_bytes()
@@ -31,7 +31,7 @@ def doctor(*, as_json: options.Json = False, quiet: options.Quiet = False, debug
             "python": platform.python_version(),
             "platform": platform.platform(),
             "packages": {name: _version(name) for name in (*PACKAGES, *EXTRAS)},
-            "threads": Threads.from_jobs(None).n_threads,
+            "threads": choose_execution(None).n_threads,
             "memory_available_gib": None if memory is None else round(memory / GIB, 1),
             "compiled": compiled_code(),
         }

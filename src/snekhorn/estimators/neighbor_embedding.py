@@ -24,8 +24,7 @@ from ..errors import InputError, reported_as_input_errors
 from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY
 from ..geometry.inputs import check_affinity_matrix, check_finite, check_layout
 from ..geometry.neighbor_index import NeighborIndex
-from ..runtime.checks import check_jobs
-from ..runtime.execution import Execution, Threads
+from ..runtime.execution import Execution, choose_execution
 from ..runtime.user_warnings import warn
 from .parameters import EmbeddingParameters
 from .resources import (
@@ -181,7 +180,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         check_is_fitted(self)
         X = self._checked_input(X, reset=False)
         self._reference.check_queries(X)
-        execution = Threads.from_jobs(check_jobs(self.n_jobs))
+        execution = choose_execution(self.n_jobs)
         Z = np.asarray(self.embedding_, dtype=float)
         log_charges = self.potential_ if self.latent.doubly_stochastic else np.zeros(len(Z))
         field = frozen_field(Z, log_charges, self.latent, self.report_.method, execution)
@@ -204,7 +203,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         X = self._checked_input(X)
         self.check_parameters()
         n = count_points(X)
-        execution = Threads.from_jobs(self.n_jobs)
+        execution = choose_execution(self.n_jobs)
         Z = None if isinstance(self.init, str) else check_layout(self.init, (n, self.n_components))
         affinity = self._make_affinity(n)
         method = choose_method(self.method, n, self.n_components)

@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..geometry.costs import NeighborGraph, count_neighbors, search_neighbors
 from ..geometry.distance_metrics import check_metric, whitened
 from ..geometry.inputs import check_layout, check_points
-from ..runtime.execution import Threads
+from ..runtime.execution import choose_execution
 from .neighbor_embedding import NeighborEmbedding
 
 Model = TypeVar("Model", bound=NeighborEmbedding)
@@ -71,4 +71,4 @@ def _shared_neighbors(largest: Affinity, X: Any) -> NeighborGraph:
     points, metric = whitened(X, largest.metric)
     n = X.shape[0]
     k = count_neighbors(largest.n_neighbors, n, largest.graph_perplexity())
-    return search_neighbors(points, k or n - 1, metric, Threads.from_jobs(largest.n_jobs))
+    return search_neighbors(points, k or n - 1, metric, choose_execution(largest.n_jobs))

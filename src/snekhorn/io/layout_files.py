@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import csv as arrow_csv
+from pyarrow import ipc, parquet
 
 from ..errors import InputError
-from .safe_output import write_table
 from .table_files import read_table
 
 TABLE_SUFFIXES = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
@@ -59,7 +60,20 @@ def write_layouts(found: Layouts, path: Path) -> None:
             columns[f"{axis}_{key}" if key else axis] = pa.array(np.ascontiguousarray(values))
     for name in found.metadata.column_names:
         columns[_free_name(name, columns, found.layouts)] = found.metadata.column(name)
-    write_table(pa.table(columns), path)
+    _write_table(pa.table(columns), path)
+
+
+def _write_table(table: pa.Table, file: Path) -> None:
+    """Write a table in the format given by the suffix."""
+    suffix = file.suffix.lower()
+    if suffix == ".parquet":
+        parquet.write_table(table, file)
+    elif suffix in (".arrow", ".feather"):
+        with ipc.new_file(str(file), table.schema) as sink:
+            sink.write_table(table)
+    else:
+        options = arrow_csv.WriteOptions(delimiter="\t" if suffix == ".tsv" else ",", quoting_style="needed")
+        arrow_csv.write_csv(table, file, options)
 
 
 def read_layouts(path: Path, *, columns: list[str] | None = None) -> Layouts:

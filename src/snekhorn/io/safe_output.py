@@ -8,10 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pyarrow as pa
-from pyarrow import csv as arrow_csv
-from pyarrow import ipc, parquet
-
 from ..errors import InputError
 
 
@@ -47,19 +43,6 @@ def replacing(path: Path) -> Iterator[Path]:
         raise InputError(f"{path} could not be written ({reason}); no partial file is left behind.") from error
     finally:
         written.unlink(missing_ok=True)
-
-
-def write_table(table: pa.Table, file: Path) -> None:
-    """Write a table in the format given by the suffix."""
-    suffix = file.suffix.lower()
-    if suffix == ".parquet":
-        parquet.write_table(table, file)
-    elif suffix in (".arrow", ".feather"):
-        with ipc.new_file(str(file), table.schema) as sink:
-            sink.write_table(table)
-    else:
-        options = arrow_csv.WriteOptions(delimiter="\t" if suffix == ".tsv" else ",", quoting_style="needed")
-        arrow_csv.write_csv(table, file, options)
 
 
 def _umask() -> int:

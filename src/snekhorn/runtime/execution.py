@@ -17,6 +17,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .checks import check_jobs
+
 MIN_WORK_FOR_THREADS = 100_000  # with less work, starting the threads costs more than they save
 RANGES_PER_THREAD = 4  # rows differ in length; with fewer ranges, threads wait for the longest one
 
@@ -60,14 +62,6 @@ class Threads:
 
     n_threads: int = 1
 
-    @classmethod
-    def from_jobs(cls, n_jobs: int | None) -> Threads:
-        """Translate `n_jobs`: None and -1 use every available core, -2 all but one."""
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        if n_jobs is None:
-            return cls(cores)
-        return cls(int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs)))
-
     def run(self, loop: Callable[..., None], n_rows: int, work: int, *args: Any) -> None:
         """Run a loop that releases the GIL and writes to its own rows only.
 
@@ -99,3 +93,18 @@ class Threads:
         if key not in _pools:  # two callers at once: setdefault lets one win, the other's pool has no threads yet
             _pools.setdefault(key, ThreadPoolExecutor(self.n_threads, thread_name_prefix="snekhorn"))
         return _pools[key]
+
+
+def choose_execution(n_jobs: int | None) -> Execution:
+    """Return where loops run. This is the one place that decides.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        Number of threads; None and -1 use every available core, -2 all but one.
+    """
+    n_jobs = check_jobs(n_jobs)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        return Threads(cores)
+    return Threads(n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs))

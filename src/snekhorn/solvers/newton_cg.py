@@ -25,7 +25,8 @@ MAX_CG_ITERATIONS = 60
 MAX_PASSES = 1000  # a problem that is not solved by then never is
 LOOSEST_CG, TIGHTEST_CG, CG_POWER = 0.3, 1e-3, 0.7  # relative residual asked of CG: the gap to this power, clipped
 SMALLEST_SHRINK = 0.2  # a boxed unknown keeps at least this share of its value in one step
-FIRST_DAMPING, DAMPING_GROWTH, LARGEST_DAMPING = 1.0, 4.0, 1e12
+FIRST_DAMPING, DAMPING_GROWTH, DAMPING_DECAY = 1.0, 4.0, 10.0
+SMALLEST_DAMPING, LARGEST_DAMPING = 1e-3, 1e12  # below the first it becomes 0, above the second the solver gives up
 LARGE_GAP = 1.0  # above it the first step is damped: undamped, it would be rejected
 SUFFICIENT_INCREASE = 0.05  # share of the predicted increase that a step must reach to be accepted
 GOOD_MODEL, POOR_MODEL = 0.7, 0.25  # ratios of actual to predicted increase that lower and raise the damping
@@ -149,7 +150,7 @@ def maximize(
                 passes += used
             values.append(point.value)
         if ratio >= GOOD_MODEL:
-            damping = damping / 10 if damping > 1e-3 else 0.0
+            damping = damping / DAMPING_DECAY if damping > SMALLEST_DAMPING else 0.0
         elif ratio < POOR_MODEL:
             damping = max(DAMPING_GROWTH * damping, FIRST_DAMPING)
         if damping > LARGEST_DAMPING or (not accepted and predicted <= noise and damping > 1.0):

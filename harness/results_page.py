@@ -80,7 +80,10 @@ def _provenance(experiment: Experiment, record: Mapping[str, Any], machine: str)
     where = "Machine and versions as above" if here == machine else here
     text = f"*{record['date']}. Cases: {said}. Computing time: {seconds:,.0f} s. {where}.*"
     if record["quick"]:
-        text += " **A quick run on a few small cases: do not quote these numbers.**"
+        text += (
+            " **A quick run on a few small cases, with other data in place of large or missing sets: do not quote these "
+            "numbers.**"
+        )
     others = record.get("busy_cores_of_others", 0.0)
     if experiment.timed and others > NOTICEABLE:
         text += f" Other processes kept {others:.1f} cores busy meanwhile, so the times are too long."

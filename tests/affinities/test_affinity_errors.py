@@ -273,6 +273,7 @@ def test_more_neighbours_than_a_row_of_the_graph_has():
         pytest.param(np.insert(POINTS, 1, 7.0, axis=1), "seuclidean", ["column 1", "constant"], id="no scale"),
         pytest.param(POINTS[:, [0, 1, 2, 1]], "mahalanobis", ["rank 3 in 4", "PCA"], id="no covariance"),
         pytest.param(sparse.csr_matrix(POINTS), "canberra", ["'canberra'", "sparse", "toarray"], id="sparse"),
+        pytest.param(POINTS, "haversine", ["2 dimensions"], id="not on a sphere"),
     ],
 )
 def test_metrics_that_these_points_do_not_have(kind, n_neighbors, X, metric, parts):

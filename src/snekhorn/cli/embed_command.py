@@ -87,8 +87,6 @@ def embed(  # noqa: PLR0913
         outputs.check([input], force=force, several=len(perplexities) > 1)
         if dimensions != 2 and outputs.html is not None:
             raise InputError(f"the page shows 2 dimensions, but --dimensions is {dimensions}; use --out or --plot.")
-        source = Source(input, split(columns), label, id, rep)
-        points = read_points(run, source, metric=metric, pca=pca, standardize=standardize, seed=seed)
         model = METHODS[method].load()(
             **METHODS[method].parameters,
             n_components=dimensions,
@@ -102,6 +100,9 @@ def embed(  # noqa: PLR0913
             random_state=seed,
             verbose=run.shows_progress,
         )
+        model.check_parameters()  # before a long file is read
+        source = Source(input, split(columns), label, id, rep)
+        points = read_points(run, source, metric=metric, pca=pca, standardize=standardize, seed=seed)
         _check_color(run, points.table, color)
         fitted = _fit(run, model, points.X, perplexities)
         report = LayoutReport.of(input, method, points, fitted)

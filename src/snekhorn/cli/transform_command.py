@@ -45,6 +45,8 @@ def transform(
     with session(as_json=as_json, quiet=quiet, debug=debug) as run:
         if not model.exists():
             raise InputError(f"{model} does not exist; 'snekhorn embed --save-model' writes such a file.")
+        if model.is_dir():
+            raise InputError(f"{model} is a folder; pass the file that 'snekhorn embed --save-model' wrote.")
         check_input(input)
         check_jobs(jobs)
         Outputs(out).check([model, input], force=force, several=False)

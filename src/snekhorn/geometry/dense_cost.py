@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..errors import reported_as_input_errors
 from ..kernels import RowLoop
 from ..kernels.squared_distances import dense_squared_distances
 from ..runtime.execution import Execution, Threads
@@ -111,7 +112,8 @@ def dense_costs(X: Any, metric: str, execution: Execution) -> Array:
     from sklearn.metrics import pairwise_distances
 
     squared = metric == "sqeuclidean"
-    out = pairwise_distances(X, metric="euclidean" if squared else metric, n_jobs=execution.n_threads)
+    with reported_as_input_errors():  # some metrics need data of a certain kind
+        out = pairwise_distances(X, metric="euclidean" if squared else metric, n_jobs=execution.n_threads)
     if squared:
         np.square(out, out=out)
     out = symmetrize_in_place(out.astype(X.dtype, copy=False))  # rounding leaves some metrics slightly asymmetric

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..errors import InputError
+from ..errors import InputError, reported_as_input_errors
 from ..kernels.squared_distances import squared_distances_to
 from ..runtime.execution import Execution
 from .distance_metrics import DIRECT_METRICS, Array, from_squared, scales_of, unit_rows
@@ -85,7 +85,10 @@ class NeighborIndex:
             # Other threads would not know of errstate below.
             n_jobs=None if self.metric == "mahalanobis" else execution.n_threads,
         )
-        with np.errstate(invalid="ignore"):  # rounding may leave the root of a negative number at distance zero
+        with (
+            reported_as_input_errors(),
+            np.errstate(invalid="ignore"),
+        ):  # rounding may leave the root of a negative number at distance zero
             costs, indices = search.fit(self.X).kneighbors(X)
         costs = np.nan_to_num(costs)
         costs = costs.astype(float) ** (2 if squared else 1)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..errors import reported_as_input_errors
 from ..kernels.squared_distances import squared_distances_to
 from ..runtime.execution import Execution
 from .distance_metrics import DIRECT_METRICS, Array, from_squared, unit_rows
@@ -240,7 +241,8 @@ def _search_sklearn(X: Any, k: int, metric: str, execution: Execution) -> tuple[
 
     squared = metric == "sqeuclidean"
     search = NearestNeighbors(n_neighbors=k, metric="euclidean" if squared else metric, n_jobs=execution.n_threads)
-    costs, indices = search.fit(X).kneighbors()
+    with reported_as_input_errors():  # some metrics need data of a certain kind
+        costs, indices = search.fit(X).kneighbors()
     if squared:
         costs = costs**2
     order = np.lexsort((indices, costs), axis=1)

@@ -81,8 +81,8 @@ def _provenance(experiment: Experiment, record: Mapping[str, Any], machine: str)
     text = f"*{record['date']}. Cases: {said}. Computing time: {seconds:,.0f} s. {where}.*"
     if record["quick"]:
         text += (
-            " **A quick run on a few small cases, with other data in place of large or missing sets: do not quote these "
-            "numbers.**"
+            " **A quick run on a few small cases, with other data in place of large or missing sets: do not quote "
+            "these numbers.**"
         )
     others = record.get("busy_cores_of_others", 0.0)
     if experiment.timed and others > NOTICEABLE:

@@ -155,13 +155,13 @@ CANNOT_BE_SAVED = {
         lambda X: quick(TSNEkhorn, affinity=EntropicAffinity(8.0)).fit(X),
         r"cannot save affinity=EntropicAffinity",
     ),
-    "an estimator": (lambda X: quick(OwnMethod).fit(X), "cannot save a OwnMethod; a file holds one of TSNEkhorn"),
+    "an estimator": (lambda X: quick(OwnMethod).fit(X), "cannot save OwnMethod; a file holds one of TSNEkhorn"),
     "a step": (
         lambda X: Pipeline([("scale", StandardScaler()), ("layout", quick(TSNEkhorn))]).fit(X),
-        "cannot save a StandardScaler; a file holds",
+        "cannot save StandardScaler; a file holds",
     ),
     "a parameter": (lambda X: quick(TSNEkhorn, init=pd.DataFrame(X[:, :2])).fit(X), "cannot save init="),
-    "no model": (lambda X: X, "cannot save a ndarray"),
+    "no model": (lambda X: X, "cannot save ndarray"),
 }
 
 

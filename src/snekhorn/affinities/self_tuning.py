@@ -62,7 +62,7 @@ class SelfTuningAffinity(Affinity):
     def _check_rank(self, n_neighbors: int) -> None:
         if self.k > n_neighbors:
             raise InputError(
-                f"k={self.k} exceeds the number of neighbours, {n_neighbors}; lower k or raise n_neighbors."
+                f"k={self.k} exceeds the {n_neighbors} neighbours of a point; lower k or raise n_neighbors."
             )
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:

@@ -1,11 +1,12 @@
 """Dimension reduction with symmetric entropic affinities: SNEkhorn and t-SNEkhorn.
 
-Reading order, from X to Z: `geometry` turns X into costs, dense or on a graph of nearest neighbours; `affinities` turns
-costs into P; `embedding` turns any P into a layout Z; `estimators` puts these together and keeps what new points need.
-Below them, `solvers` holds loops that know no affinity, `kernels` the compiled sums, and `runtime` where loops run.
-`registry` lists every affinity and method by name. Beside that line, `metrics` measures how faithful a layout is to its
-data, `plots` draws it, `page` shows it in a browser, `io` reads and writes files, `datasets` loads the paper's data,
-and `cli` is the program.
+To read the code from X to Z: `geometry` turns X into costs, either dense or on a neighbour graph. `affinities` turns
+costs into P, and `embedding` turns any P into a layout Z. `estimators` combines them and keeps what is needed to place
+new points. Below them, `solvers` holds optimisers that are independent of any affinity, `kernels` holds the compiled
+loops, and `runtime` decides where the loops run. `registry` lists every affinity and method by name.
+
+Around this core, `metrics` measures how faithful a layout is to its data, `plots` draws it, `page` shows it in a
+browser, `io` reads and writes files, `datasets` loads the paper's data, and `cli` is the command-line program.
 """
 
 from importlib import import_module
@@ -44,7 +45,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:  # heavy imports wait until they are used
+def __getattr__(name: str) -> Any:  # defer heavy imports until they are needed
     if name in _SUBMODULES:
         return import_module(f".{name}", __name__)
     if name in _NAMES:

@@ -1,4 +1,4 @@
-"""python -m snekhorn: the same as the program `snekhorn`."""
+"""Run the program `snekhorn` with `python -m snekhorn`."""
 
 from .cli import main
 

@@ -1,4 +1,4 @@
-"""Lay out AnnData objects in the manner of scanpy's tools."""
+"""Lay out AnnData objects with the same interface as scanpy's tools."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def tsnekhorn(
     random_state: Any = 0,
     copy: bool = False,
 ) -> AnnData | None:
-    """Lay out the cells of an AnnData object; write the layout to `obsm` and how it was made to `uns`.
+    """Lay out the cells of an AnnData object; write the layout to `obsm` and its parameters to `uns`.
 
     Parameters
     ----------
@@ -44,13 +44,14 @@ def tsnekhorn(
         Entry of `obsm` to lay out, or "X". None uses "X_pca" if it exists, otherwise "X".
     obsp : str or None, default=None
         Entry of `obsp` with the distances to the nearest neighbours, such as "distances" from `scanpy.pp.neighbors`.
-        They are used as they are, without a new search for neighbours.
+        They are used unchanged, without a new neighbour search.
     perplexity : float or None, default=None
-        Effective number of neighbours per cell. None means 30; with `obsp`, at most a third of the neighbours given.
+        Effective number of neighbours per cell. None means 30 or, with `obsp`, at most a third of the number of
+        neighbours in that graph.
     n_components : int, default=2
         Dimension of the layout.
     model : estimator or None, default=None
-        Estimator with another method or other parameters. Its `perplexity`, `n_components`, `n_jobs` and
+        Estimator to use instead of `TSNEkhorn` with its defaults. Its `perplexity`, `n_components`, `n_jobs` and
         `random_state` are replaced by the arguments of this function.
     key_added : str, default="tsnekhorn"
         The layout is written to `obsm["X_" + key_added]`, its description to `uns[key_added]`.
@@ -59,7 +60,7 @@ def tsnekhorn(
     random_state : int, RandomState or None, default=0
         Random seed.
     copy : bool, default=False
-        Return a copy with the layout; leave `adata` unchanged.
+        Whether to return a copy with the layout and leave `adata` unchanged.
 
     Returns
     -------
@@ -111,12 +112,12 @@ def _representation(adata: AnnData, use_rep: str | None) -> tuple[str, Any]:
 
 
 def _squared_distances(adata: AnnData, obsp: str) -> sparse.csr_matrix:
-    """Return the graph of distances; Euclidean ones are squared, as the methods expect."""
+    """Return the graph of distances; Euclidean distances are squared, as the methods expect."""
     if obsp not in adata.obsp:
         raise InputError(f"obsp={obsp!r} is not in obsp; {did_you_mean(obsp, adata.obsp)}")
     described = [found for found in adata.uns.values() if isinstance(found, dict)]
     if obsp == "connectivities" or any(found.get("connectivities_key") == obsp for found in described):
-        raise InputError(f"obsp={obsp!r} holds weights, which are large for near cells; pass the distances.")
+        raise InputError(f"obsp={obsp!r} holds weights, which are large for nearby cells; pass the distances.")
     graph = sparse.csr_matrix(adata.obsp[obsp])
     metrics = [found.get("params", {}).get("metric") for found in described if found.get("distances_key") == obsp]
     if metrics and metrics[0] not in ("euclidean", None):
@@ -125,13 +126,13 @@ def _squared_distances(adata: AnnData, obsp: str) -> sparse.csr_matrix:
 
 
 def _perplexity_of_graph(graph: sparse.csr_matrix) -> float:
-    """Return the default perplexity, or less if cells have too few neighbours for it."""
+    """Return the default perplexity, or a smaller one if cells have too few neighbours for it."""
     n_neighbors = float(np.median(np.diff(graph.indptr)))
     return max(min(DEFAULT_PERPLEXITY, n_neighbors / NEIGHBORS_PER_PERPLEXITY), 2.0)
 
 
 def _description(estimator: NeighborEmbedding, use_rep: str | None, obsp: str | None) -> dict[str, Any]:
-    """Describe what was done, in types that an H5AD file can hold."""
+    """Describe how the layout was made, in types that an H5AD file can store."""
     perplexity = getattr(estimator, "perplexity_", None)  # absent if P was precomputed
     named = {"perplexity": perplexity, "use_rep": use_rep, "obsp": obsp}
     params: dict[str, Any] = {"method": type(estimator).__name__}

@@ -1,4 +1,4 @@
-"""Colours for classes and numbers that readers with and without colour-vision deficiency can tell apart."""
+"""Colours for classes and numbers, distinguishable with normal and with deficient colour vision."""
 
 import numpy as np
 
@@ -7,8 +7,8 @@ MISSING = "#b8b8b8"
 # Okabe and Ito (2008). Black comes last because it disappears on a dark background.
 OKABE_ITO = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#000000")
 
-# Okabe and Ito's colours without black. Each further colour is the one farthest, in OKLab, from all before it, from
-# white, from near-black and from MISSING, as seen with normal vision and with deuteranopia.
+# Okabe and Ito's colours without black. Each further colour is the one farthest in OKLab from all previous colours,
+# from white, from near-black and from MISSING, as seen with normal vision and with deuteranopia.
 DISTINCT = (
     *OKABE_ITO[:-1],
     *("#96005a", "#965aff", "#785a00", "#3c2dd2", "#3cf087", "#4bf0ff", "#d22db4", "#875a87", "#ff4b69", "#d20f3c"),
@@ -19,7 +19,7 @@ DISTINCT = (
 
 
 def categorical(n: int) -> list[str]:
-    """Return n colours as hex codes: Okabe and Ito's for up to 8 classes, DISTINCT for more, repeated beyond 40."""
+    """Return n colours as hex codes: Okabe and Ito's up to 8 classes, otherwise DISTINCT, repeated beyond 40."""
     if n <= len(OKABE_ITO):
         return list(OKABE_ITO[: max(n, 0)])
     return [DISTINCT[i % len(DISTINCT)] for i in range(n)]

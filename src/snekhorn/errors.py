@@ -1,4 +1,4 @@
-"""Errors that are the user's to fix: what is wrong, the value, and the remedy, in one sentence."""
+"""Errors that users can fix: each message gives the problem, the value and the remedy in one sentence."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from difflib import get_close_matches
 
 
 class InputError(ValueError):
-    """A parameter, an array, a file or a column that cannot be used.
+    """Invalid parameter, array, file or column.
 
-    Raised for everything that a user can put right. Any other `ValueError` is a bug in this package.
+    Raised for every problem that the user can fix. Any other `ValueError` is a bug in this package.
     """
 
 
 class LayoutOverflowError(FloatingPointError, InputError):
-    """A layout whose coordinates grew beyond all bounds; a smaller learning rate is the remedy."""
+    """Overflow of the coordinates of a layout; the remedy is a smaller learning rate."""
 
 
 class MissingMemoryError(MemoryError, InputError):
-    """Work that would need more memory than there is, found out before it starts."""
+    """Computation that needs more memory than is available; raised before it starts."""
 
 
 class InputTypeError(TypeError, InputError):
-    """A value of a type that cannot be used."""
+    """Value of an unsupported type."""
 
 
 @contextmanager
 def reported_as_input_errors() -> Iterator[None]:
-    """Turn the errors of a library that checks what users pass into errors of this package."""
+    """Convert errors that a library raises for invalid user input into errors of this package."""
     try:
         yield
     except InputError:
@@ -40,7 +40,7 @@ def reported_as_input_errors() -> Iterator[None]:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Suggest the known name nearest to an unknown one, or list the first few; the end of a sentence."""
+    """Suggest the known name closest to an unknown one, or list the first few; completes an error message."""
     known = list(known)
     lowered = {other.lower(): other for other in known}
     if near := get_close_matches(name.lower(), lowered, n=1, cutoff=0.6):

@@ -1,9 +1,10 @@
-"""How faithful a layout Z is to the data X, and how well it separates known classes y.
+"""Measure how faithful a layout Z is to the data X, and how well it separates known classes y.
 
 `evaluate` computes all measures at once. With up to 5,000 points every measure is exact. With more, it is the mean over
 a random sample of 1,000 points. Each sampled point is still compared with all others, so the result estimates the
 measure of the whole layout: the standard error of a proportion such as `knn_accuracy` is at most 0.016, and time and
-memory grow linearly with n. Of several points at the same distance, the one with the lowest index counts as nearest.
+memory grow linearly with n. If several points are at the same distance, the one with the lowest index counts as
+nearest.
 
 Parameters
 ----------
@@ -14,14 +15,14 @@ Z : array of shape (n, q)
 y : array of shape (n,)
     Classes: numbers or strings.
 n_neighbors : int
-    Size of a neighbourhood, without the point itself.
+    Size of a neighbourhood, excluding the point itself.
 metric : str, default="euclidean"
     Distance between rows of X: any metric that scikit-learn supports, or "precomputed".
 sample : "auto", int or None, default="auto"
     Number of points to sample. None uses all points, which takes time quadratic in n. "auto" samples 1,000 points if
     there are more than 5,000.
 random_state : int, RandomState instance or None, default=0
-    Random seed of the sample.
+    Random seed for the sample.
 n_jobs : int or None, default=None
     Number of threads. None and -1 use all cores. The result does not depend on it.
 """
@@ -60,8 +61,8 @@ Floats = NDArray[np.float64]
 
 RANKED_NEIGHBORS = 5  # the default of scikit-learn's trustworthiness
 NEIGHBORS = 15
-EXACT_LIMIT = 5_000  # points, above which "auto" takes a sample
-SAMPLE = 1_000  # points; four times as many would halve the standard error
+EXACT_LIMIT = 5_000  # number of points above which "auto" takes a sample
+SAMPLE = 1_000  # number of sampled points; four times this number would halve the standard error
 ENTRIES_AT_ONCE = 2**24  # distances in memory at a time, 128 MiB
 MIN_SPREAD = 1e-12  # relative standard deviation below which distances differ only by rounding
 
@@ -76,12 +77,12 @@ def trustworthiness(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> float:
-    """Compute how far neighbours in Z can be trusted to be neighbours in X: 1 = no false neighbours in the layout.
+    """Compute how reliably neighbours in Z are neighbours in X: 1 = no false neighbours in the layout.
 
     T = 1 - 2 / (n k (2n - 3k - 1)) sum_i sum_{j in N_Z(i)} max(0, rank_X(i, j) - k)
 
-    where N_Z(i) are the k nearest points of i in Z, and the nearest point has rank 1. `n_neighbors` must be less than
-    n / 2. Equals `sklearn.manifold.trustworthiness`. See `snekhorn.metrics` for the parameters.
+    where N_Z(i) is the set of the k points nearest to i in Z, and the nearest point has rank 1. `n_neighbors` must be
+    less than n / 2. Equals `sklearn.manifold.trustworthiness`. See `snekhorn.metrics` for the parameters.
 
     Reference: Venna and Kaski, "Neighborhood preservation in nonlinear projection methods", ICANN 2001.
     """
@@ -100,7 +101,7 @@ def continuity(
 ) -> float:
     """Compute how well neighbours in X stay neighbours in Z: 1 = no neighbours are torn apart in the layout.
 
-    This is `trustworthiness` with X and Z exchanged:
+    This is `trustworthiness` with X and Z swapped:
 
     C = 1 - 2 / (n k (2n - 3k - 1)) sum_i sum_{j in N_X(i)} max(0, rank_Z(i, j) - k)
     """
@@ -140,9 +141,8 @@ def distance_correlation(
 ) -> float:
     """Compute Pearson's correlation between distances in X and in Z, over pairs of different points.
 
-    It describes the global arrangement, which measures on neighbours do not see: if low, do not trust large distances
-    in the picture. The pairs are those of every sampled point with all others. This is not Székely's distance
-    correlation.
+    It describes the global arrangement, which neighbourhood-based measures ignore: if it is low, do not trust large
+    distances in the picture. Every sampled point is paired with all others. This is not Székely's distance correlation.
     """
     X, Z, metric = _check_pair(X, Z, metric)
     correlation = _correlation(_compare(X, Z, 1, 1, metric, _draw(len(Z), sample, random_state), n_jobs), len(Z))
@@ -183,8 +183,9 @@ def silhouette(
 
     S = 1 / n sum_i (b_i - a_i) / max(a_i, b_i)
 
-    where a_i is the mean distance of i to the other points of its class, and b_i the smallest mean distance to another
-    class. The coefficient of a class with one point is 0. Equals `sklearn.metrics.silhouette_score`.
+    where a_i is the mean distance of i to the other points of its class, and b_i is the smallest mean distance to the
+    points of another class. The coefficient of a point that is alone in its class is 0. Equals
+    `sklearn.metrics.silhouette_score`.
     """
     Z = _check_embedding(Z)
     labels, sizes = check_classes(y, len(Z))
@@ -221,8 +222,9 @@ def evaluate(
     -------
     measures : dict of str to float
         The measures by name, and the number of sampled points as "n_sampled". Undefined measures are left out:
-        `knn_accuracy` and `silhouette` without y, `silhouette` if y has one class or as many classes as points,
-        `distance_correlation` if all distances are equal and, unless `n_neighbors` is given, what needs more points.
+        `knn_accuracy` and `silhouette` without y, `silhouette` if y has one class or as many classes as points, and
+        `distance_correlation` if all distances are equal. Measures whose default number of neighbours is too large for
+        the number of points are left out unless `n_neighbors` is given.
 
     Examples
     --------
@@ -268,7 +270,7 @@ def _rank_measure(
 
 
 def _compare(X: Any, Z: Any, k_ranks: int, k_shared: int, metric: str, sample: Indices, n_jobs: int | None) -> Floats:
-    """Compute the columns of `compare_rows` for the sampled points, a block of them at a time."""
+    """Compute the columns of `compare_rows` for the sampled points, one block at a time."""
     execution = choose_execution(n_jobs)
     if metric == "cosine" and not sparse.issparse(X):
         X = unit_rows(X)
@@ -285,7 +287,7 @@ def _compare(X: Any, Z: Any, k_ranks: int, k_shared: int, metric: str, sample: I
 
 
 def _classes(Z: Any, labels: Indices, sizes: Indices, k: int, sample: Indices, n_jobs: int | None) -> Floats:
-    """Compute the columns of `class_rows` for the sampled points, a block of them at a time."""
+    """Compute the columns of `class_rows` for the sampled points, one block at a time."""
     execution = choose_execution(n_jobs)
     table = np.empty((sample.size, ranks.N_CLASSED))
     step = min(sample.size, max(1, ENTRIES_AT_ONCE // len(Z)))
@@ -299,7 +301,7 @@ def _classes(Z: Any, labels: Indices, sizes: Indices, k: int, sample: Indices, n
 
 
 def _fill_distances(out: Floats, points: Any, rows: Indices, metric: str, execution: Execution, *, name: str) -> None:
-    """Fill `out` with the distances of some points to all points."""
+    """Fill `out` with the distances from the points `rows` to all points."""
     if metric == "precomputed":
         out[:] = points[rows]
         return
@@ -316,12 +318,12 @@ def _fill_distances(out: Floats, points: Any, rows: Indices, metric: str, execut
 
 
 def _one_minus_excess(excess: Floats, k: int, n: int) -> float:
-    """Compute 1 - 2 / (k (2n - 3k - 1)) mean_i excess_i, which is 1 at best and 0 at worst."""
+    """Compute 1 - 2 / (k (2n - 3k - 1)) mean_i excess_i, which ranges from 0 (worst) to 1 (best)."""
     return float(1.0 - 2.0 / (k * (2.0 * n - 3.0 * k - 1.0)) * excess.mean())
 
 
 def _correlation(rows: Floats, n: int) -> float | None:
-    """Compute Pearson's correlation from the moments of the rows; None if the distances do not vary."""
+    """Compute Pearson's correlation from the moments of the rows; return None if the distances do not vary."""
     means = rows[:, [ranks.MEAN_X, ranks.MEAN_Z]]
     mean_x, mean_z = means.mean(axis=0)
     a, b = (means - (mean_x, mean_z)).T
@@ -339,7 +341,7 @@ def _correlation(rows: Floats, n: int) -> float | None:
 
 
 def _draw(n: int, sample: Sample, random_state: Any) -> Indices:
-    """Draw the points to sample, in ascending order."""
+    """Draw the sampled points, and return them in ascending order."""
     if isinstance(sample, str) and sample != "auto":
         raise InputError(f"sample must be 'auto', None or a whole number, got {sample!r}.")
     with reported_as_input_errors():
@@ -352,7 +354,7 @@ def _draw(n: int, sample: Sample, random_state: Any) -> Indices:
 
 
 def _check_pair(X: Any, Z: Any, metric: str) -> tuple[Any, NDArray[Any], str]:
-    """Check X, Z and the metric; a metric that depends on the scales of X becomes Euclidean on whitened points."""
+    """Check X, Z and the metric; replace a metric with scales from X by the Euclidean one on whitened points."""
     check_metric(metric)
     Z = _check_embedding(Z)
     if metric != "precomputed":
@@ -363,7 +365,7 @@ def _check_pair(X: Any, Z: Any, metric: str) -> tuple[Any, NDArray[Any], str]:
     else:
         X = check_cost_matrix(X)
     if X.shape[0] != len(Z):
-        raise InputError(f"X has {X.shape[0]} points, but Z has {len(Z)}; pass data and layout of the same points.")
+        raise InputError(f"X has {X.shape[0]} points, but Z has {len(Z)}; pass a layout of the same points.")
     return X, Z, metric
 
 
@@ -379,7 +381,7 @@ def _is_partition(sizes: Indices) -> bool:
 
 
 def _max_neighbors(n: int, *, ranked: bool) -> int:
-    """Return the largest neighbourhood of n points; the scale of rank measures is valid only below n / 2."""
+    """Return the largest neighbourhood size for n points; rank measures are only scaled correctly below n / 2."""
     return (n - 1) // 2 if ranked else n - 1
 
 

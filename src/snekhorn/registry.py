@@ -1,7 +1,7 @@
-"""Every affinity and every method, by the name it has on the command line and in saved models.
+"""Register every affinity and method under its name on the command line and in saved models.
 
-The command line, saved models, the reference pages and the common tests read these tables: a new affinity is one file
-in `affinities` and one line here. Importing this module loads nothing else.
+The command line, saved models, the reference pages and the common tests read these tables. To add an affinity, add one
+file to `affinities` and one line here. Importing this module loads no other module of the package.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Entry:
-    """A class of the package, and the parameters that this name stands for.
+    """Class of the package, with the parameters that its name implies.
 
     Parameters
     ----------

@@ -115,11 +115,13 @@ INDICES, DISTANCES = np.array([[1, 2], [0, 2], [0, 1]]), np.array([[1.0, 2.0], [
     [
         pytest.param((), ["(indices, distances)", "0 items"], id="empty tuple"),
         pytest.param((INDICES, DISTANCES, DISTANCES), ["(indices, distances)", "3 items"], id="three arrays"),
-        pytest.param((INDICES, DISTANCES[:, :1]), ["one shape", "(3, 2)", "(3, 1)"], id="two shapes"),
+        pytest.param((INDICES, DISTANCES[:, :1]), ["same shape", "(3, 2)", "(3, 1)"], id="two shapes"),
         pytest.param((INDICES[0], DISTANCES[0]), ["(n, k)", "(2,)"], id="one dimension"),
         pytest.param((INDICES[:, :0], DISTANCES[:, :0]), ["isolated"], id="no neighbours"),
-        pytest.param((_changed(INDICES, (0, 0), 3), DISTANCES), ["indices", "3", "0 ... 2"], id="index too large"),
-        pytest.param((_changed(INDICES, (0, 0), -1), DISTANCES), ["indices", "-1", "0 ... 2"], id="no index"),
+        pytest.param(
+            (_changed(INDICES, (0, 0), 3), DISTANCES), ["indices", "3", "between 0 and 2"], id="index too large"
+        ),
+        pytest.param((_changed(INDICES, (0, 0), -1), DISTANCES), ["indices", "-1", "between 0 and 2"], id="no index"),
         pytest.param((INDICES + 0.5, DISTANCES), ["indices", "whole"], id="indices not whole"),
         pytest.param((INDICES, _changed(DISTANCES, (0, 0), np.nan)), [" nan", "drop"], id="nan"),
         pytest.param((INDICES, DISTANCES.astype(str)), ["real numbers", "<U", "float"], id="text"),
@@ -224,7 +226,7 @@ GRAPH = sparse.csr_matrix(COSTS)
         (POINTS, {"n_neighbors": 5}, "5 neighbours of 12 points .* lower n_neighbors"),
         (COSTS, {"metric": "precomputed"}, "12 x 12 .* n_neighbors='auto'"),
         (COSTS, {"metric": "precomputed", "n_neighbors": 5}, "5 neighbours of 12 points .* lower n_neighbors"),
-        (GRAPH, {"metric": "precomputed"}, "132 edges .* fewer"),
+        (GRAPH, {"metric": "precomputed"}, "132 edges .* smaller"),
     ],
     ids=["points", "costs", "nearest of costs", "graph"],
 )

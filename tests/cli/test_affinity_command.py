@@ -63,7 +63,7 @@ def test_several_perplexities(folder, as_json):
 
 def test_a_perplexity_that_has_no_use_is_noted(folder, as_json):
     noted = as_json(*DIGITS, "--kind", "self-tuning", "--perplexity", 10, "--out", "P.npz")["warnings"]
-    assert "--perplexity is ignored: --kind self-tuning has none" in noted
+    assert "--perplexity is ignored: --kind self-tuning does not use it" in noted
 
 
 def test_one_line_in_the_registry_makes_a_new_kind(folder, snekhorn):

@@ -33,7 +33,7 @@ def test_a_bug_is_called_a_bug(folder, snekhorn, fails, files, error):
     assert result.stderr.count("\n") == 1
     assert result.stderr.startswith(f"error: this is a bug in snekhorn ({type(error).__name__}: ")
     assert "of our own" in result.stderr
-    assert "please report it with the traceback that --debug shows" in result.stderr
+    assert "please report it and include the traceback from --debug" in result.stderr
     assert files() == {"digits.csv"}
 
 

@@ -41,7 +41,7 @@ def test_a_loaded_model_places_raw_rows(folder, snekhorn, case):
     np.testing.assert_array_equal(model.transform(raw), Z)  # by name: other columns are ignored
     np.testing.assert_array_equal(model.transform(raw[raw.columns[::-1]]), Z)
     np.testing.assert_array_equal(model.transform(pl.read_csv("digits.csv")), Z)
-    with pytest.raises(package.errors.InputError, match="no column 'p10', which the model was made with"):
+    with pytest.raises(package.errors.InputError, match="no column 'p10', which the model needs"):
         model.transform(raw.drop(columns="p10"))
     with pytest.raises(package.errors.InputError, match=f"X has 3 features, .* expecting {len(names)} features"):
         model.transform(raw[names[:3]].to_numpy())
@@ -74,7 +74,7 @@ def test_arrays_have_no_names(folder, snekhorn, options, kind):
     np.testing.assert_array_equal(np.load("placed.npy"), np.load("z.npy"))
     np.save("narrow.npy", X[:, :3])
     error = snekhorn("transform", "m.npz", "narrow.npy", "--out", "no.npy", code=2).stderr
-    assert "the model was made with 20 columns, but narrow.npy has 3" in error
+    assert "the model was fitted to 20 columns, but narrow.npy has 3" in error
 
 
 def test_columns_of_arrays_are_chosen_by_number(folder, snekhorn):

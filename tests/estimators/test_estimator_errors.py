@@ -69,7 +69,7 @@ def no_work(monkeypatch):
         ("n_neighbors", "all", "None, 'auto' or a whole number"),
         ("n_neighbors", np.array([5, 6]), "whole number"),
         ("affinity", "entropic", "'precomputed'"),
-        ("affinity", EntropicAffinity, "an object of snekhorn.affinities"),
+        ("affinity", EntropicAffinity, "an object from snekhorn.affinities"),
         ("affinity", AFFINITY, "'precomputed'"),
         ("self_loops", "yes", "True, False"),
         ("latent_self_loops", None, "True, False"),
@@ -174,7 +174,7 @@ def test_points(kind, X, parts, no_work):
         pytest.param(_changed(AFFINITY, (4, 1), np.nan), ["affinity X", "nan", "impute"], id="nan"),
         pytest.param(_changed(AFFINITY, (4, 1), np.inf), ["affinity X", "inf", "drop"], id="infinite"),
         pytest.param(AFFINITY[:, :9], ["affinity='precomputed'", "square", "(12, 9)", "pass P"], id="not square"),
-        pytest.param(_changed(AFFINITY, 4, 0.0), ["row 4", "zero", "leave out points"], id="zero row"),
+        pytest.param(_changed(AFFINITY, 4, 0.0), ["row 4", "zero", "remove points"], id="zero row"),
         pytest.param(AFFINITY[:1, :1], ["affinity X", "1 x 1", "at least 2 points"], id="one point"),
     ],
 )
@@ -204,7 +204,7 @@ def test_sne_takes_an_asymmetric_affinity():
             _changed(squared_distances(POINTS), (0, 1), 99.0), ["cost matrix X", "symmetric"], id="asymmetric"
         ),
         pytest.param(sparse.csr_matrix((12, 12)), ["12 isolated points", "leave these"], id="empty graph"),
-        pytest.param(([[1], [2]], [[1.0], [1.0]]), ["indices", "0 ... 1", "2"], id="index beyond"),
+        pytest.param(([[1], [2]], [[1.0], [1.0]]), ["indices", "between 0 and 1", "2"], id="index beyond"),
         pytest.param((), ["X is a tuple", "(indices, distances)", "()", "(n, k)"], id="empty tuple"),
         pytest.param((1, 2), ["X is a tuple", "(indices, distances)", "(int, int)", "(n, k)"], id="numbers"),
         pytest.param(([[1]], [[1.0]], 3), ["X is a tuple", "(list, list, int)", "(n, k)"], id="three"),
@@ -242,13 +242,15 @@ def test_new_points(kind, X, message):
 def test_new_points_after_a_precomputed_affinity(kind):
     estimator = quick(kind, affinity="precomputed").fit(AFFINITY)
     for X in (AFFINITY, POINTS):
-        with pytest.raises(ValueError, match="affinity='precomputed' says nothing about new points; fit with features"):
+        with pytest.raises(
+            ValueError, match="affinity='precomputed' has no information about new points; fit to features"
+        ):
             estimator.transform(X)
 
 
 def test_new_points_of_zero_norm():
     estimator = quick(TSNEkhorn, metric="cosine", perplexity=4.0).fit(POINTS)
-    with pytest.raises(ValueError, match="row 1 of X is zero, where metric='cosine' is undefined; drop it"):
+    with pytest.raises(ValueError, match="row 1 of X is zero, so metric='cosine' is undefined for it; drop it"):
         estimator.transform(_changed(POINTS, 1, 0.0))
 
 

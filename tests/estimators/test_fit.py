@@ -183,7 +183,7 @@ def test_an_interrupt_keeps_the_layout(X, kind, method, reorder_from, monkeypatc
             raise KeyboardInterrupt
 
     estimator = quick(kind, method=method, max_iter=300, callbacks=interrupt)
-    with pytest.warns(ConvergenceWarning, match="interrupted from the keyboard; the layout is the one reached"):
+    with pytest.warns(ConvergenceWarning, match="interrupted from the keyboard; the layout is the last one reached"):
         estimator.fit(X)
     np.testing.assert_array_equal(estimator.embedding_, seen[0])
     assert estimator.n_iter_ == 150
@@ -215,7 +215,7 @@ def test_an_interrupt_while_q_is_balanced_keeps_the_layout(X, kind, method, marg
     original, original_finish = DoublyStochastic.balance, kind._finish
     monkeypatch.setattr(kind, "_finish", finish)
     estimator = quick(kind, method=method, marginal_tol=marginal_tol)
-    with pytest.warns(ConvergenceWarning, match="interrupted from the keyboard; the layout is the one reached"):
+    with pytest.warns(ConvergenceWarning, match="interrupted from the keyboard; the layout is the last one reached"):
         estimator.fit(X)
     assert estimator.n_iter_ == 60
     assert not estimator.report_.converged
@@ -249,14 +249,14 @@ def test_a_start_so_wide_that_points_do_not_find_each_other_is_told(scale, lost)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         TSNEkhorn(perplexity=10, init=start).fit(X)
-    assert any("worse than all points in one place" in str(warning.message) for warning in said) == lost
+    assert any("higher divergence than all points in one place" in str(warning.message) for warning in said) == lost
 
 
 @pytest.mark.parametrize("kind", [TSNEkhorn, SNEkhorn])
 def test_says_where_a_layout_has_no_extent(kind):
     with (
         pytest.warns(UserWarning, match="perplexity=30 exceeds"),
-        pytest.warns(UserWarning, match="shrunk to one place"),
+        pytest.warns(UserWarning, match="collapsed to one place"),
     ):
         estimator = kind().fit(np.eye(3))
     assert np.ptp(estimator.embedding_) < 1e-3

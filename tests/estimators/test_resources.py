@@ -118,7 +118,9 @@ def test_the_perplexity_of_an_affinity_object_is_checked_first(no_memory):
 def test_a_fit_that_was_refused_names_both_sizes(monkeypatch):
     monkeypatch.setattr("snekhorn.runtime.memory.available_bytes", lambda: GIB // 4)
     many = np.zeros((10_000, 2))
-    with pytest.raises(MemoryError, match=r"10,000 points and 100,000,000 pairs needs about 4\.1 GiB, but 0\.2 GiB"):
+    with pytest.raises(
+        MemoryError, match=r"10,000 points and 100,000,000 pairs needs about 4\.1 GiB, but only 0\.2 GiB"
+    ):
         TSNEkhorn(n_neighbors=None).fit(many)
 
 

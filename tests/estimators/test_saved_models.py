@@ -65,7 +65,7 @@ def test_precomputed_affinity(X, kind, n_neighbors, tmp_path):
     estimator = quick(kind, affinity="precomputed").fit(P)
     again = _again(estimator, tmp_path)
     _same(again, estimator)
-    with pytest.raises(ValueError, match="says nothing about new points"):
+    with pytest.raises(ValueError, match="has no information about new points"):
         again.transform(P)
 
 
@@ -155,13 +155,13 @@ CANNOT_BE_SAVED = {
         lambda X: quick(TSNEkhorn, affinity=EntropicAffinity(8.0)).fit(X),
         r"cannot save affinity=EntropicAffinity",
     ),
-    "an estimator": (lambda X: quick(OwnMethod).fit(X), "cannot save a OwnMethod; a file holds one of TSNEkhorn"),
+    "an estimator": (lambda X: quick(OwnMethod).fit(X), "cannot save OwnMethod; a file holds one of TSNEkhorn"),
     "a step": (
         lambda X: Pipeline([("scale", StandardScaler()), ("layout", quick(TSNEkhorn))]).fit(X),
-        "cannot save a StandardScaler; a file holds",
+        "cannot save StandardScaler; a file holds",
     ),
     "a parameter": (lambda X: quick(TSNEkhorn, init=pd.DataFrame(X[:, :2])).fit(X), "cannot save init="),
-    "no model": (lambda X: X, "cannot save a ndarray"),
+    "no model": (lambda X: X, "cannot save ndarray"),
 }
 
 
@@ -197,7 +197,7 @@ def test_pipelines(X, frame, parameters, tmp_path):
     np.testing.assert_array_equal(again.transform(X), pipeline[1].embedding_)
     np.testing.assert_array_equal(again.transform(points[names[::-1]]), pipeline[1].embedding_)
     np.testing.assert_array_equal(again.transform(X + 0.1), pipeline.transform(X + 0.1))
-    with pytest.raises(InputError, match="no column 'a longer name', which the model was made with"):
+    with pytest.raises(InputError, match="no column 'a longer name', which the model needs"):
         again.transform(points[names[:2]])
     np.testing.assert_array_equal(again.fit(X)[1].embedding_, pipeline[1].embedding_)
 
@@ -274,7 +274,7 @@ FOREIGN = {
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_other_files_are_refused(written, foreign):
     FOREIGN[foreign](written)
-    with pytest.raises(InputError, match=f"{written} was not written by snekhorn, or is damaged"):
+    with pytest.raises(InputError, match=f"{written} was not written by snekhorn, or is corrupt"):
         snekhorn.load(written)
 
 

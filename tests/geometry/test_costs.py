@@ -115,7 +115,7 @@ def _two_costs(factor, dtype=float, recall=None):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_two_costs_of_a_pair_are_refused(factor, dtype):
     with pytest.raises(
-        ValueError, match=r"not symmetric: its two costs between points \d+ and \d+ .* X\.maximum\(X\.T\)"
+        ValueError, match=r"not symmetric: the two costs between points \d+ and \d+ .* X\.maximum\(X\.T\)"
     ):
         _two_costs(factor, dtype).symmetrized()
 

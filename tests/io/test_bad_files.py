@@ -16,7 +16,7 @@ TEXTS = {
     "blank": ("\n\n", {}, r"is empty"),
     "header only": ("a,b\n", {}, r"0 rows"),
     "one column": ("a\n1\n2\n", {}, r"only one column, 'a'"),
-    "text only": ("a,b\nx,y\nz,w\n", {}, r"no columns of numbers.*'a', 'b'"),
+    "text only": ("a,b\nx,y\nz,w\n", {}, r"no numeric columns.*'a', 'b'"),
     "an empty value": ("a,b\n1,2\n3,\n5,6\n", {}, r"the value in row 2, column 'b' is empty"),
     "nan": ("a,b\n1,2\nnan,4\n", {}, r"row 2, column 'a' is empty or not a number"),
     "infinite": ("a,b\n1,2\n3,4\n5,inf\n", {}, r"row 3, column 'b' is infinite"),
@@ -29,12 +29,16 @@ TEXTS = {
     "wrong column": (GOOD, {"columns": ["a", "bb"]}, r"no column 'bb'; did you mean 'b'\?"),
     "wrong label": (GOOD, {"label": "kin"}, r"no column 'kin'; did you mean 'kind'\?"),
     "text among columns": (GOOD, {"columns": ["a", "kind"]}, r"'kind' .* does not contain numbers"),
-    "label among columns": (GOOD, {"columns": ["a", "b"], "label": "b"}, r"'b' is in --columns, but also the label"),
+    "label among columns": (
+        GOOD,
+        {"columns": ["a", "b"], "label": "b"},
+        r"'b' is in --columns, but it is also the label",
+    ),
     "two names": ("a,a\n1,2\n3,4\n", {}, r"two columns called 'a'"),
     "text among numbers": (
         "a,b\n" + "1,2\n" * 20 + "1,?\n",
         {},
-        r"row 21, column 'b' is '\?', among numbers",
+        r"row 21, column 'b' is '\?', which is not a number",
     ),
     "decimal commas": ("a;b\n1,5;2,5\n3,5;4,5\n", {}, r"decimal commas"),
     "ragged": ("a,b\n1,2\n3,4,5\n", {}, r"row 2 has 3 values, but the first line has 2"),
@@ -46,7 +50,7 @@ TEXTS = {
         r"such as 1.000,5 in column 'a'",
     ),
     "ragged below blank lines": ("a,b\n1,2\n\n\n3,4,5\n", {}, r"row 2 has 3 values"),
-    "one column of numbers": ("a,kind\n1,u\n2,v\n", {}, r"only one column of numbers, 'a'.*--columns"),
+    "one column of numbers": ("a,kind\n1,u\n2,v\n", {}, r"only one numeric column, 'a'.*--columns"),
 }
 
 
@@ -64,7 +68,7 @@ def test_text(case, tmp_path):
 def test_text_among_numbers_far_down(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "1,2\n" * 400_000 + "1,oops\n")
-    with pytest.raises(InputError, match=r"row 400001, column 'b' is 'oops', among numbers"):
+    with pytest.raises(InputError, match=r"row 400001, column 'b' is 'oops', which is not a number"):
         read_table(path)
 
 
@@ -81,7 +85,7 @@ def test_a_folder(tmp_path):
 
 def test_parquet_with_the_suffix_of_csv(tmp_path):
     parquet.write_table(pa.table({"a": [1.0]}), tmp_path / "t.csv")
-    with pytest.raises(InputError, match="not a text file, as its suffix suggests, but Parquet; rename it"):
+    with pytest.raises(InputError, match="contains Parquet data, not text as its suffix suggests; rename it"):
         read_table(tmp_path / "t.csv")
 
 
@@ -102,7 +106,8 @@ def test_one_format_with_the_suffix_of_another(actual, called, tmp_path):
         else:
             {"npy": np.save, "npz": np.savez}[actual](file, np.zeros((3, 2)))
     with pytest.raises(
-        InputError, match=r"t\.\w+ (cannot be read as|is not NP[YZ], as its suffix suggests, but NP[YZ]; rename it)"
+        InputError,
+        match=r"t\.\w+ (cannot be read as|is an NP[YZ] file, not an NP[YZ] file as its suffix suggests; rename it)",
     ):
         read_table(path)
 
@@ -187,7 +192,7 @@ def test_arrays(array, message, tmp_path):
 
 def test_npz_with_two_tables(tmp_path):
     np.savez(tmp_path / "t.npz", a=np.zeros((3, 2)), b=np.zeros((3, 2)))
-    with pytest.raises(InputError, match=r"2 two-dimensional arrays of numbers among a, b; call .* X"):
+    with pytest.raises(InputError, match=r"2 two-dimensional numeric arrays among a, b; name .* X"):
         read_table(tmp_path / "t.npz")
 
 

@@ -76,7 +76,7 @@ def test_other_coordinates(tmp_path):
 
 def test_a_table_that_is_no_layout(tmp_path):
     np.save(tmp_path / "t.npy", np.zeros((4, 5)))
-    with pytest.raises(InputError, match="5 columns of coordinates"):
+    with pytest.raises(InputError, match="5 coordinate columns"):
         read_layouts(tmp_path / "t.npy")
 
 

@@ -127,7 +127,7 @@ def test_a_layout_has_numbers_within_single_precision(Z):
 def test_metadata_is_a_table_with_one_row_per_point(Z):
     with pytest.raises(ValueError, match="metadata has 8 rows for the 9 points of Z"):
         written(Z, pa.table({"a": range(8)}))
-    with pytest.raises(ValueError, match=r"metadata is a dict; pass a pyarrow.Table"):
+    with pytest.raises(ValueError, match=r"metadata has type dict; pass a pyarrow.Table"):
         written(Z, {"a": range(9)})
 
 

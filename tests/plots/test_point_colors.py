@@ -160,8 +160,8 @@ def test_no_values_are_one_unnamed_category():
         ("abcd", "values has 4 entries for 3 points"),
         (np.zeros((3, 2)), r"values has shape \(3, 2\)"),
         (5, r"values has shape \(\)"),
-        (np.array([1j, 2j, 3j]), "values has type complex128"),
-        (np.array(["2020-01-01"] * 3, dtype="datetime64[s]"), "values has type datetime64"),
+        (np.array([1j, 2j, 3j]), "values of type complex128"),
+        (np.array(["2020-01-01"] * 3, dtype="datetime64[s]"), "values of type datetime64"),
         ([[1], [1, 2], [3]], "values has entries that cannot be categories"),
     ],
 )

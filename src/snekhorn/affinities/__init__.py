@@ -1,7 +1,8 @@
-"""The affinities of the paper, one file each, and a multi-scale one.
+"""Affinities of the paper, one file each, and a multi-scale affinity.
 
-Read `affinity` for what they share, `entropic` for the affinity of t-SNE, and `symmetric_entropic`, `symmetric_dual`
-and `symmetric_solver` for the paper's. Every class of `snekhorn.registry.AFFINITIES` is available from here.
+See `affinity` for the common base class, `entropic` for the affinity of t-SNE, and `symmetric_entropic`,
+`symmetric_dual` and `symmetric_solver` for the affinity that the paper introduces. Every class in
+`snekhorn.registry.AFFINITIES` can be imported from here.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:  # classes are imported when they are first used
+def __getattr__(name: str) -> Any:  # import classes on first use
     if name in _CLASSES:
         return _CLASSES[name].load()
     if name in _SHARED:

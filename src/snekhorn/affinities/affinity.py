@@ -1,4 +1,4 @@
-"""What all affinities share: parameters, input, and the report."""
+"""Base class of all affinities: common parameters, input and report."""
 
 from __future__ import annotations
 
@@ -19,35 +19,37 @@ from ..runtime.execution import choose_execution
 from ..runtime.user_warnings import warn
 from ..solvers.solve_report import Reason, SolveReport
 
-USUAL_PERPLEXITY = 30.0  # of affinities that have none, to choose a number of neighbours
+USUAL_PERPLEXITY = 30.0  # sets the number of neighbours of affinities without a perplexity
 
 Self = TypeVar("Self", bound="Affinity")
 
 
 class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
-    """Base class of the affinities: `fit` computes the matrix, `fit_transform` returns it.
+    """Base class of all affinities: `fit` computes the matrix, `fit_transform` also returns it.
 
-    A subclass has an `__init__` that stores its parameters, and implements `compute`; it may override
+    A subclass stores its parameters in `__init__` and implements `compute`. It may override
     `check_parameters` and `graph_perplexity`.
 
     Parameters
     ----------
     metric : str, default="sqeuclidean"
-        Cost between points: any metric that scikit-learn knows, or "precomputed". Costs are used as they are:
-        "sqeuclidean" gives Gaussian kernels, "euclidean" exponential ones. With "precomputed", X is a full cost
-        matrix, a sparse neighbour graph as `sklearn.neighbors.KNeighborsTransformer` writes it, or a pair (indices,
-        distances). An edge may exist in one direction only; if both directions exist, the symmetric affinities need
-        equal costs. "seuclidean" and "mahalanobis" take their scales from X.
+        Cost between points: any metric that scikit-learn supports, or "precomputed". Costs are used unchanged, so
+        "sqeuclidean" gives Gaussian kernels and "euclidean" gives exponential ones. With "precomputed", X is a full
+        cost matrix, a sparse neighbour graph such as the output of `sklearn.neighbors.KNeighborsTransformer`, or a pair
+        (indices, distances). Edges may be one-directional; if both directions exist, symmetric affinities need
+        equal costs. "seuclidean" and "mahalanobis" estimate their scales from X.
     n_neighbors : int, "auto" or None, default=None
         None computes the full matrix. A number restricts the affinity to that many nearest neighbours and makes it
-        sparse; "auto" takes three times the perplexity. For a precomputed graph, None keeps every edge, "auto" keeps at
-        most that many edges per row, and a number keeps exactly that many; fewer are an error.
+        sparse; "auto" uses three times the perplexity. For a precomputed graph, None keeps every edge, a number keeps
+        exactly that many edges per row (a row with fewer is an error), and "auto" keeps at most three times the
+        perplexity.
     self_loops : bool, default=True
         Whether the diagonal is part of the affinity, as in the paper.
     n_jobs : int or None, default=None
         Number of threads; None and -1 use all cores. The result does not depend on it.
     verbose : bool, default=False
-        Show the progress of an iterative solver. Affinities that are computed in closed form or row by row show none.
+        Whether to show the progress of an iterative solver. It has no effect on affinities that are computed in closed
+        form or row by row.
 
     Attributes
     ----------
@@ -56,8 +58,8 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
     report_ : SolveReport
         Convergence, iterations, gaps, and why the solver stopped.
     perplexity_ : float
-        The perplexity of the rows, which is less than `perplexity` if rows cannot have that one. Affinities without a
-        perplexity do not have this attribute.
+        Perplexity of the rows; lower than `perplexity` if rows are too short for it. Absent for affinities without a
+        perplexity.
     n_features_in_ : int
         Number of columns of X.
     """
@@ -83,7 +85,7 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : array of shape (n, p)
-            Features, or whatever metric="precomputed" allows.
+            Features, or the input that metric="precomputed" describes.
         y : None
             Ignored.
 
@@ -118,22 +120,22 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
 
     @abstractmethod
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
-        """Compute the affinity of these costs, and report how it went."""
+        """Compute the affinity from these costs, and return it with a report."""
 
     def check_parameters(self) -> None:
-        """Raise for values that no data can make right, before any work."""
+        """Raise for values that are invalid for any data, before any work is done."""
 
     def graph_perplexity(self) -> float:
-        """Return the largest perplexity that a neighbour graph has to support."""
+        """Return the largest perplexity that the neighbour graph must support."""
         perplexity = getattr(self, "perplexity", None)
         return USUAL_PERPLEXITY if perplexity is None else perplexity
 
     def reached_perplexity(self) -> float:
-        """Return the largest perplexity that rows were given."""
+        """Return the largest perplexity used for the rows."""
         return float(getattr(self, "perplexity_", self.graph_perplexity()))
 
     def usable_perplexity(self, perplexity: Any, cost: Cost) -> float:
-        """Return the perplexity, lowered with a warning if rows are too short for it, and keep it as `perplexity_`."""
+        """Return the perplexity, lowered with a warning if rows are too short for it; store it as `perplexity_`."""
         self.perplexity_ = clamp_perplexity(check_perplexity(perplexity), self.longest_row(cost))
         return self.perplexity_
 
@@ -150,7 +152,7 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
             few = "1 row" if rows.size == 1 else f"{rows.size} rows"
             warn(
                 f"{few} (first {rows[0]}) cannot reach perplexity {self.reached_perplexity():g} on this neighbour "
-                "graph, and got the largest one that is certain to be reachable; raise n_neighbors or lower perplexity."
+                "graph; using the largest one that is certain to be reachable. Raise n_neighbors or lower perplexity."
             )
 
 
@@ -159,13 +161,13 @@ def _count_columns(X: Any) -> int:
 
 
 def closed_form_report(**extra: Any) -> SolveReport:
-    """Return the report of an affinity that needs no iteration."""
+    """Return the report of an affinity that is computed without iteration."""
     defaults: dict[str, Any] = {"n_iter": 0, "n_passes": 1, "marginal_gap": np.nan, "entropy_gap": np.nan}
     return SolveReport(converged=True, reason=Reason.CLOSED_FORM.value, **{**defaults, **extra})
 
 
 def marginal_gap(P: Matrix) -> float:
-    """Return the largest distance of a row sum from 1."""
+    """Return the largest deviation of a row sum from 1."""
     return float(np.max(np.abs(P.sum(axis=1, dtype=float) - 1.0)))
 
 

@@ -16,8 +16,8 @@ from .symmetric_dual import SymmetricDual
 from .symmetric_solver import balance
 
 SINKHORN_STEPS = 5
-LARGEST_LEAP = 4.0  # factor by which the bandwidth may fall at once without self-loops
-LOOSE = 1e-1  # tolerance on the way to the bandwidth asked for
+LARGEST_LEAP = 4.0  # factor by which the bandwidth may decrease per solve without self-loops; more may not converge
+LOOSE = 1e-1  # tolerance at intermediate bandwidths; a smaller one takes longer
 
 
 class DoublyStochasticAffinity(Affinity):
@@ -25,17 +25,17 @@ class DoublyStochasticAffinity(Affinity):
 
         P_ij = exp((f_i + f_j - C_ij) / nu),    rows of P sum to 1,
 
-    the entropic optimal transport of the points to themselves. A few steps of the symmetric Sinkhorn iteration,
-    f_i <- (f_i - nu log sum_k exp((f_k - C_ki) / nu)) / 2, are followed by Newton's method on the same dual.
+    This is the entropic optimal transport plan from the points to themselves. A few steps of the symmetric Sinkhorn
+    iteration, f_i <- (f_i - nu log sum_k exp((f_k - C_ki) / nu)) / 2, are followed by Newton's method on the same dual.
 
     Parameters
     ----------
     bandwidth : float or None, default=None
-        nu. None searches the bandwidth at which the average row entropy is log(xi) + 1.
+        Bandwidth nu. None searches for the bandwidth at which the average row entropy is log(xi) + 1.
     perplexity : float, default=30.0
         Average perplexity xi, used if no bandwidth is given.
     tol : float, default=1e-8
-        Tolerance on the distance of a row sum from 1.
+        Tolerance on the deviation of row sums from 1.
     max_iter : int, default=200
         Maximum number of Newton steps at each bandwidth.
     metric, n_neighbors, self_loops, n_jobs, verbose
@@ -46,9 +46,9 @@ class DoublyStochasticAffinity(Affinity):
     affinity_, report_
         See `snekhorn.affinities.affinity.Affinity`.
     bandwidth_ : float
-        nu, given or found.
+        The bandwidth nu, given or found.
     potential_ : ndarray of shape (n,)
-        f.
+        The potential f.
 
     References
     ----------
@@ -113,13 +113,13 @@ class DoublyStochasticAffinity(Affinity):
 
 
 class _Scaling:
-    """Solves for f at one bandwidth after another, each time from the solution before."""
+    """Solver for f at a sequence of bandwidths, each starting from the previous solution."""
 
     def __init__(self, cost: Cost, progress: Progress, *, self_loops: bool, max_iter: int) -> None:
         self.cost, self.progress, self.self_loops, self.max_iter = cost, progress, self_loops, max_iter
         self.n_iter = self.n_passes = 0
         self.lam = np.zeros(cost.n_points)
-        # Without self-loops, a row has mass to scale down to a bandwidth of about its nearest cost.
+        # Without self-loops, rows keep enough mass to scale only if the bandwidth is at least about the nearest cost.
         nearest = KernelRows.with_bandwidth(cost, 1.0, self_loops=self_loops).nearest
         self.bandwidth = float(cost.execution.max(nearest))
 
@@ -132,7 +132,7 @@ class _Scaling:
         return float(self.cost.execution.sum(entropies_of(point)) / self.cost.n_points)
 
     def solve(self, bandwidth: float, tol: float) -> Outcome:
-        """Solve at this bandwidth; without self-loops, where rows would lose their mass, lower it step by step."""
+        """Solve at this bandwidth; without self-loops, lower it step by step, so that rows do not lose their mass."""
         reached = True
         while reached and not self.self_loops and self.bandwidth > LARGEST_LEAP * bandwidth:
             reached = self._solve(self.bandwidth / LARGEST_LEAP, max(tol, LOOSE)).reason is Reason.CONVERGED
@@ -141,7 +141,7 @@ class _Scaling:
     def _solve(self, bandwidth: float, tol: float) -> Outcome:
         dual = self.dual(bandwidth)
         x = np.stack([self.lam, np.full(self.lam.size, bandwidth)])
-        if self.self_loops:  # rows then have mass to scale at any bandwidth
+        if self.self_loops:  # then rows have mass to scale at any bandwidth
             x = dual.scaled(x, SINKHORN_STEPS)
             self.n_passes += SINKHORN_STEPS
         else:

@@ -1,4 +1,4 @@
-"""Entropic affinity: every row is a Gaussian kernel, with the bandwidth that gives all rows the same entropy."""
+"""Entropic affinity: every row is a Gaussian kernel whose bandwidth is chosen so that all rows have equal entropy."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..solvers.solve_report import Reason, SolveReport
 from .affinity import Affinity, marginal_gap, symmetrize
 
 REPORTED_GAP = 1e-8  # rows farther from the target entropy are named in the report
-MOST_ENTRIES = 0.9  # share of its entries that a short row is asked to use; a larger one flattens the row
-LAST_DIGITS = 64.0  # rounding error of a cost, in units of its last digit
+MOST_ENTRIES = 0.9  # target perplexity of a short row, as a fraction of its entries; more flattens the row
+LAST_DIGITS = 64.0  # rounding error of a cost, in units in the last place
 
 
 class EntropicAffinity(Affinity):
@@ -24,14 +24,14 @@ class EntropicAffinity(Affinity):
 
         P_ij = exp(-C_ij / eps_i) / sum_l exp(-C_il / eps_i)    with    H(P_i) = log(xi) + 1.
 
-    Of all row-stochastic matrices whose rows have at least that entropy, it has the smallest sum of P_ij C_ij.
+    It minimises the sum of P_ij C_ij over all row-stochastic matrices whose rows have at least that entropy.
 
     Parameters
     ----------
     perplexity : float, default=30.0
-        Effective number of neighbours of every row, xi.
+        Effective number of neighbours xi of every row.
     symmetrize : bool, default=False
-        Return (P + P^T) / 2, as t-SNE does. Its rows keep neither their sum nor their entropy.
+        Whether to return (P + P^T) / 2, as in t-SNE. Symmetrising changes the row sums and entropies.
     metric, n_neighbors, self_loops, n_jobs, verbose
         See `snekhorn.affinities.affinity.Affinity`.
 
@@ -40,9 +40,9 @@ class EntropicAffinity(Affinity):
     affinity_, report_
         See `snekhorn.affinities.affinity.Affinity`.
     bandwidths_, entropy_dual_ : ndarray of shape (n,)
-        eps, the dual variable of the entropy constraint.
+        The bandwidths eps, which are the dual variables of the entropy constraints.
     marginal_dual_ : ndarray of shape (n,)
-        lambda, the dual variable of the row sums: P_ij = exp((lambda_i - C_ij) / eps_i).
+        The dual variables lambda of the row sums: P_ij = exp((lambda_i - C_ij) / eps_i).
 
     References
     ----------
@@ -79,7 +79,7 @@ class EntropicAffinity(Affinity):
 
 
 def _report(P: Matrix, entropy: Array, target: float) -> SolveReport:
-    """Report rows above the target (more equally near points than the perplexity) and below it (too few neighbours)."""
+    """Report rows above the target (too many points at the nearest distance) and below it (too few neighbours)."""
     above = entropy > target + REPORTED_GAP
     below = entropy < target - REPORTED_GAP
     return SolveReport(
@@ -96,13 +96,13 @@ def _report(P: Matrix, entropy: Array, target: float) -> SolveReport:
 
 @dataclass(frozen=True)
 class KernelRows:
-    """Rows exp(-C_ij / bandwidth_i), normalised, described by one number of each kind per row.
+    """Normalised rows exp(-C_ij / bandwidth_i), stored as a few numbers per row.
 
     Attributes
     ----------
     bandwidth : ndarray of shape (n,)
     nearest : ndarray of shape (n,)
-        Smallest cost of the row, which is subtracted from its costs: far outliers would lose their digits otherwise.
+        Smallest cost of the row. It is subtracted from the costs; otherwise distant outliers would lose precision.
     log_normalizer : ndarray of shape (n,)
         log sum_j exp(-(C_ij - nearest_i) / bandwidth_i).
     entropy : ndarray of shape (n,)
@@ -116,7 +116,7 @@ class KernelRows:
 
     @classmethod
     def with_entropy(cls, cost: Cost, entropy: Any, *, self_loops: bool) -> KernelRows:
-        """Search the bandwidth at which each row has this entropy."""
+        """Find the bandwidth at which each row has this entropy."""
         rows = _kernel_rows(cost, np.zeros(cost.n_points), entropy, self_loops=self_loops)
         bandwidth = rows[:, bandwidth_search.BANDWIDTH]
         nearest = rows[:, bandwidth_search.NEAREST]
@@ -136,7 +136,7 @@ class KernelRows:
 
     @property
     def duals(self) -> Array:
-        """The (lambda, eps) with which the rows are exp((lambda_i - C_ij) / eps_i)."""
+        """Dual variables (lambda, eps), for which the rows are exp((lambda_i - C_ij) / eps_i)."""
         return np.stack([self.nearest - self.bandwidth * self.log_normalizer, self.bandwidth])
 
     def affinity(self, cost: Cost, *, self_loops: bool) -> Matrix:
@@ -150,7 +150,7 @@ class KernelRows:
 
 
 def _kernel_rows(cost: Cost, inverse: Array, entropy: Any, *, self_loops: bool) -> Array:
-    """Run the compiled search; a row whose inverse bandwidth is 0 gets the one with this entropy."""
+    """Run the compiled search; for rows with an inverse bandwidth of 0, find the bandwidth with this entropy."""
     n = cost.n_points
     target, rows = np.empty(n), np.empty((n, bandwidth_search.N_COLUMNS))
     target[:] = entropy
@@ -160,7 +160,7 @@ def _kernel_rows(cost: Cost, inverse: Array, entropy: Any, *, self_loops: bool) 
 
 
 def _with_usual_bandwidth(bandwidth: Array, nearest: Array) -> Array:
-    """Give rows whose costs are all equal, which any bandwidth suits, a usual one of these data."""
+    """Give rows of equal costs, which are uniform at any bandwidth, a typical bandwidth of the data."""
     free = np.isinf(bandwidth)
     for usual in (bandwidth[~free], nearest):
         if free.any() and usual.size and (median := np.median(usual)) > 0.0:
@@ -169,7 +169,7 @@ def _with_usual_bandwidth(bandwidth: Array, nearest: Array) -> Array:
 
 
 def entropic_weights(costs: Array, perplexity: float, execution: Execution) -> Array:
-    """Compute the entropic affinity of rows of costs (m, k), each independently of the others."""
+    """Compute the entropic affinity for rows of costs (m, k), each independently of the others."""
     m, k = costs.shape
     graph = NeighborGraph.from_lists(np.tile(np.arange(k), (m, 1)), costs, execution)
     target = np.log(min(perplexity, MOST_ENTRIES * k))

@@ -13,9 +13,9 @@ from ..solvers.solve_report import SolveReport
 from .affinity import Affinity, closed_form_report, marginal_gap, symmetrize
 from .entropic import KernelRows
 
-WIDEST_SEARCH = 60  # steps of a factor of e from the median bandwidth of the rows; no data are farther away
-MISSED = 1e-6  # distance of the average entropy from the target that no bandwidth can remove
-FLAT = 1e-10  # differences of entropies or logarithms below this are rounding
+WIDEST_SEARCH = 60  # maximum number of steps, by a factor of e, from the median row bandwidth; more are never needed
+MISSED = 1e-6  # if the average entropy is off by more, no bandwidth reaches the target
+FLAT = 1e-10  # smaller differences of entropies or logarithms are rounding errors
 
 
 class GaussianAffinity(Affinity):
@@ -26,11 +26,11 @@ class GaussianAffinity(Affinity):
     Parameters
     ----------
     bandwidth : float or None, default=None
-        nu. None searches the bandwidth at which the average row entropy is log(xi) + 1.
+        Bandwidth nu. None searches for the bandwidth at which the average row entropy is log(xi) + 1.
     perplexity : float, default=30.0
         Average perplexity xi, used if no bandwidth is given.
     symmetrize : bool, default=False
-        Return (P + P^T) / 2.
+        Whether to return (P + P^T) / 2.
     metric, n_neighbors, self_loops, n_jobs, verbose
         See `snekhorn.affinities.affinity.Affinity`.
 
@@ -39,7 +39,7 @@ class GaussianAffinity(Affinity):
     affinity_, report_
         See `snekhorn.affinities.affinity.Affinity`.
     bandwidth_ : float
-        nu, given or found.
+        The bandwidth nu, given or found.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class GaussianAffinity(Affinity):
 
 
 def check_bandwidth(bandwidth: Any, perplexity: Any) -> None:
-    """Raise unless one of the two is usable: the bandwidth if it is given, the perplexity otherwise."""
+    """Check the bandwidth if it is given, and the perplexity otherwise."""
     if bandwidth is None:
         check_perplexity(perplexity)
     else:
@@ -100,9 +100,10 @@ def check_bandwidth(bandwidth: Any, perplexity: Any) -> None:
 
 
 def rows_beyond(entropy: Array, target: float) -> dict[str, Any]:
-    """Return, for the report, the rows to blame if no bandwidth has the average entropy asked for.
+    """Return, for the report, the rows responsible if no bandwidth reaches the target average entropy.
 
-    If it is above the target, more points than the perplexity are equally near; if below, there are too few neighbours.
+    If it stays above the target, rows have too many points at the nearest distance; if it stays below, rows have too
+    few neighbours.
     """
     missed = float(np.mean(entropy)) - target
     return {
@@ -112,7 +113,7 @@ def rows_beyond(entropy: Array, target: float) -> dict[str, Any]:
 
 
 def solve_bandwidth(cost: Cost, mean_entropy: Callable[[float], float], target: float, *, self_loops: bool) -> float:
-    """Find the bandwidth at which `mean_entropy`, an increasing function of it, is the target."""
+    """Find the bandwidth at which `mean_entropy`, an increasing function, equals the target."""
     start = np.log(np.median(KernelRows.with_entropy(cost, target, self_loops=self_loops).bandwidth))
 
     def gap(log_bandwidth: float) -> float:
@@ -126,15 +127,15 @@ def solve_bandwidth(cost: Cost, mean_entropy: Callable[[float], float], target: 
         if value * moved <= 0.0:
             return float(np.exp(find_root(gap, here, value, there, moved)))
         if abs(moved - value) < FLAT:
-            break  # more equally near points than the perplexity (duplicates), or too few neighbours
+            break  # too many points at the nearest distance (duplicates), or too few neighbours
         here, value = there, moved
     return float(np.exp(here))
 
 
 def find_root(gap: Callable[[float], float], a: float, gap_a: float, b: float, gap_b: float) -> float:
-    """Find the root of `gap` between a and b, whose values are known, by the Illinois method.
+    """Find the root of `gap` between a and b, where its values are known, by the Illinois method.
 
-    SciPy's root finders evaluate both ends again, and an evaluation here is a whole solve.
+    SciPy's root finders would evaluate both ends again, and each evaluation here is a complete solve.
     """
     for _ in range(100):
         if gap_b == 0.0 or abs(b - a) < FLAT:

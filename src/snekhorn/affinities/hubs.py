@@ -1,11 +1,11 @@
-"""What perplexity a neighbour graph can support, and more edges where it cannot.
+"""Determine which perplexity a neighbour graph can support, and add edges if it cannot.
 
-Hubs are neighbours of many points, but a doubly stochastic matrix lets each give away a mass of one. Points whose
-neighbours are all hubs starve: they cannot place their own mass. The Metropolis matrix
+Hubs are neighbours of many points, but in a doubly stochastic matrix each hub has a total mass of one to share. Points
+whose neighbours are all hubs are starved: they cannot place their own mass. The Metropolis matrix
 
     M_ij = 1 / max(degree_i, degree_j) on the edges,    M_ii = 1 - sum_j M_ij,
 
-is symmetric and doubly stochastic, so all rows can have its entropies at once.
+is symmetric and doubly stochastic, so all rows can reach its entropies at the same time.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ ROUNDS = 2  # added edges can create new hubs, so repeat once
 
 
 def metropolis_entropies(graph: NeighborGraph) -> Array:
-    """Compute -sum_j M_ij log M_ij of every row: an entropy that the graph, with self-loops, certainly supports."""
+    """Compute -sum_j M_ij log M_ij for every row: an entropy that the graph with self-loops is certain to support."""
     entropies = np.empty(graph.n_points)
     graph.over_rows(RowLoop(graph=metropolis_rows), graph.degrees, entropies)
     return entropies
 
 
 def feed_starved(graph: NeighborGraph, log_perplexity: float) -> NeighborGraph:
-    """Add edges between starved points: each gets its nearest neighbours among them.
+    """Connect starved points to their nearest neighbours among the starved points.
 
-    A precomputed graph cannot be searched, and stays as it is.
+    A precomputed graph cannot be searched, so it is returned unchanged.
     """
     if graph.search_among is None:
         return graph

@@ -1,4 +1,4 @@
-"""Multi-scale symmetric entropic affinity: several perplexities at once."""
+"""Multi-scale symmetric entropic affinity: the mean over several perplexities."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .affinity import Affinity
 from .symmetric_dual import SymmetricDual
 from .symmetric_solver import SymmetricSolver
 
-SMALLEST_SCALE = 8.0  # of "auto"; each further scale is twice the one before
-LEAST_SCALE = 1.5  # of "auto", however few the points are: rows of two entries support it
-LARGEST_ON_GRAPH = 100.0  # largest scale for which "auto" searches neighbours
+SMALLEST_SCALE = 8.0  # smallest scale of "auto"; each further scale is twice the previous one
+LEAST_SCALE = 1.5  # lower limit of "auto" for few points; rows of two entries support it
+LARGEST_ON_GRAPH = 100.0  # largest scale for which "auto" searches neighbours; a larger one takes longer
 
 
 class MultiscaleSymmetricEntropicAffinity(Affinity):
@@ -32,30 +32,31 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
               P^{se}_{\xi} = \arg\min \{ \langle P, C \rangle : P = P^\top, P \mathbf{1} = \mathbf{1},
               H(P_{i:}) \ge \log \xi + 1 \}.
 
-    Symmetric doubly stochastic matrices form a convex set, so P is one of them. Up to a term without the layout, the
-    divergence that a layout minimises is linear in P, :math:`\mathrm{KL}(P | Q) = \frac{1}{L} \sum_h
+    Symmetric doubly stochastic matrices form a convex set, so P is also symmetric and doubly stochastic. Up to a term
+    that does not depend on the layout, the objective is linear in P, :math:`\mathrm{KL}(P | Q) = \frac{1}{L} \sum_h
     \mathrm{KL}(P^{se}_{\xi_h} | Q) + \text{const}`, so matching the mean matches all scales together. Entropy is
     concave, so every row has a perplexity between the geometric mean of the :math:`\xi_h` and L times that mean. The
-    bounds are the same for all rows, the perplexities are not.
+    bounds are the same for all rows, but the perplexities are not.
 
     Parameters
     ----------
     perplexities : sequence of float or "auto", default="auto"
         The scales. "auto" doubles from 8 up to half the number of points or, on a neighbour graph, up to a third of the
-        neighbours of a point. If that is below 8, it is the only scale.
+        number of neighbours. If this limit is below 8, it is the only scale.
     tol : float, default=1e-8
-        Tolerance at every scale, on the gap of a row sum from 1 and of a row's entropy from its target.
+        Tolerance at every scale on the deviation of row sums from 1 and of row entropies from their target.
     metric, n_neighbors, self_loops, n_jobs, verbose
-        See :class:`snekhorn.affinities.affinity.Affinity`. n_neighbors="auto" takes three times the largest perplexity,
-        or 300 if the scales are "auto" too.
+        See :class:`snekhorn.affinities.affinity.Affinity`. n_neighbors="auto" uses three times the largest perplexity,
+        or 300 if `perplexities` is also "auto".
 
     Attributes
     ----------
     affinity_, report_
-        See :class:`snekhorn.affinities.affinity.Affinity`. The report covers all scales: the largest gaps, and the sums
-        of iterations and passes.
+        See :class:`snekhorn.affinities.affinity.Affinity`. The report covers all scales: the largest gaps, and the
+        total numbers of iterations and passes.
     perplexities_ : list of float
-        The scales used, smallest first. Scales that rows are too short for are replaced by the largest possible one.
+        The scales used, smallest first. Scales that are too large for the rows are replaced by the largest possible
+        one.
     reports_ : list of SolveReport
         One report per scale.
 
@@ -108,7 +109,7 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
         total: Matrix = None
         last: Array | None = None
         self.reports_ = []
-        for perplexity in self.perplexities_:  # from the smallest, each starts from the solution of the one before
+        for perplexity in self.perplexities_:  # smallest first, each starting from the previous solution
             dual, last, report = solver.solve(symmetric, float(np.log(perplexity)), last)
             self.reports_.append(report)
             total = _add_affinity(dual, last, total)
@@ -118,15 +119,15 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
         return total, _joint_report(self.reports_)
 
     def _scales(self, cost: Cost, n_entries: int) -> list[float]:
-        """Return the scales that rows of so many entries can have, each once."""
+        """Return the distinct scales that rows of `n_entries` support."""
         asked = _doubling(cost) if isinstance(self.perplexities, str) else [float(xi) for xi in self.perplexities]
-        # Only the largest is clamped, so that one warning covers all that are too large.
+        # Clamp only the largest scale, so that one warning covers all scales that are too large.
         largest = clamp_perplexity(max(asked), n_entries)
         return sorted({min(perplexity, largest) for perplexity in asked})
 
 
 def _add_affinity(dual: SymmetricDual, x: Array, total: Matrix) -> Matrix:
-    """Add P to the total, which is None at first; in place if possible, since a sum takes the memory of both."""
+    """Add P to the total, which is None at first; in place if possible, to save memory."""
     if isinstance(dual.cost, DenseCost):
         total = np.zeros_like(dual.cost.matrix) if total is None else total
         dual.cost.over_rows(RowLoop(dense=_add_dense_rows), x, dual.self_loops, total)
@@ -137,11 +138,11 @@ def _add_affinity(dual: SymmetricDual, x: Array, total: Matrix) -> Matrix:
     if np.array_equal(total.indptr, P.indptr) and np.array_equal(total.indices, P.indices):
         total.data += P.data
         return total
-    return sparse.csr_matrix(total + P)  # edges were added in between
+    return sparse.csr_matrix(total + P)  # the graph has gained edges since
 
 
 def _add_dense_rows(start: int, stop: int, matrix: Array, x: Array, self_loops: bool, total: Array) -> None:  # noqa: FBT001
-    """Add rows of P to the total, by blocks: a third full matrix would not fit where two do."""
+    """Add rows of P to the total block by block, to avoid a third full matrix in memory."""
     for block in row_blocks(stop - start):
         first, last = start + block.start, start + block.stop
         before = total[first:last].copy()
@@ -161,7 +162,7 @@ def _doubling(cost: Cost) -> list[float]:
 
 
 def _joint_report(reports: list[SolveReport]) -> SolveReport:
-    """Return one report for all scales: the largest gaps, and the work of all."""
+    """Return one report for all scales: the largest gaps, and the total work."""
     unsolved = [report for report in reports if not report.converged]
     return SolveReport(
         converged=not unsolved,

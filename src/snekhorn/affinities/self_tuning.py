@@ -19,7 +19,7 @@ class SelfTuningAffinity(Affinity):
 
         P_ij = exp(-C_ij / (sigma_i sigma_j)),    sigma_i^2 = C_i,i(k),
 
-    where i(k) is the k-th nearest neighbour of i. It is symmetric and not normalised.
+    where i(k) is the k-th nearest neighbour of i. It is symmetric but not normalised.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class SelfTuningAffinity(Affinity):
     affinity_, report_
         See `snekhorn.affinities.affinity.Affinity`.
     bandwidths_ : ndarray of shape (n,)
-        sigma.
+        The bandwidths sigma.
 
     References
     ----------
@@ -56,19 +56,19 @@ class SelfTuningAffinity(Affinity):
     def check_parameters(self) -> None:
         check_count(self.k, "k")
         most = count_neighbors(self.n_neighbors, sys.maxsize, self.graph_perplexity())
-        if most is not None:  # known before the search, however many points there are
+        if most is not None:  # an explicit number, known before the search
             self._check_rank(most)
 
     def _check_rank(self, n_neighbors: int) -> None:
         if self.k > n_neighbors:
             raise InputError(
-                f"k={self.k} exceeds the {n_neighbors} neighbours that a point has here; lower k or raise n_neighbors."
+                f"k={self.k} exceeds the {n_neighbors} neighbours of a point; lower k or raise n_neighbors."
             )
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
         self._check_rank(int(cost.degrees.min()))
         scale = cost.kth_smallest(self.k)
-        # More than k duplicates leave a point without a scale of its own: take the smallest one there is.
+        # A point with k or more duplicates has no scale of its own: use the smallest positive one.
         positive = scale[scale > 0.0]
         sigma = np.sqrt(np.maximum(scale, positive.min() if positive.size else 1.0))
 

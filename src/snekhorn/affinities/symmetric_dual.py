@@ -4,7 +4,7 @@ With s_ij = gamma_i + gamma_j and P_ij = exp((lambda_i + lambda_j - 2 C_ij) / s_
 
     q = sum_i (h_i + 1) gamma_i + sum_i lambda_i - 1/2 sum_ij s_ij P_ij,    lower <= gamma <= upper,
 
-where h_i is the log of the perplexity asked of row i. dq/dlambda_i is 1 minus the row sum, and dq/dgamma_i is the
+where h_i is the log of the target perplexity of row i. dq/dlambda_i is 1 minus the row sum, and dq/dgamma_i is the
 target entropy minus the entropy of the row. With gamma fixed (lower = upper) this is Sinkhorn's problem.
 """
 
@@ -22,12 +22,12 @@ from ..kernels.symmetric_sums import MASS, MASS_LOG, MASS_SCALE, W_L, W_LL, W
 from ..runtime.execution import Execution
 from ..solvers.newton_cg import Array, Linear, Point, RestrictedProblem, gaps
 
-SMALLEST_MASS = 1e-300  # its logarithm is finite
+SMALLEST_MASS = 1e-300  # keeps logarithms finite
 
 
 @dataclass
 class SymmetricDual:
-    """q, its gradient and products with its Hessian; x is (lambda, gamma), an array (2, n)."""
+    """Dual objective q, its gradient and Hessian products; x = (lambda, gamma) is an array (2, n)."""
 
     cost: Cost
     log_perplexity: Array | float
@@ -39,7 +39,7 @@ class SymmetricDual:
     def execution(self) -> Execution:
         return self.cost.execution
 
-    @np.errstate(over="ignore", invalid="ignore")  # a trial step may overflow: its gap shows it
+    @np.errstate(over="ignore", invalid="ignore")  # a trial step may overflow; its gap then shows it
     def evaluate(self, x: Array) -> Point:
         lam, gam = x
         terms = self._terms(x)
@@ -65,7 +65,7 @@ class SymmetricDual:
 
     def hessian(self, x: Array) -> Linear:
         near: tuple[Array, ...] = (self.cost.arranged(x),)
-        if not isinstance(self.cost, DenseCost):  # products share weights, which would take two more full matrices
+        if not isinstance(self.cost, DenseCost):  # reuse weights; dense ones would take two more full matrices
             weights = np.empty((2, self.cost.n_pairs))
             self.cost.over_rows(symmetric_sums.edge_weights, *near, weights)
             near = (*near, weights)
@@ -80,11 +80,11 @@ class SymmetricDual:
 
     def project(self, x: Array) -> Array:
         lam, gam = x
-        # P_ii = exp(lambda_i / gamma_i) is at most 1.
+        # Keep P_ii = exp(lambda_i / gamma_i) at most 1.
         return np.stack([np.minimum(lam, 0.0) if self.self_loops else lam, np.clip(gam, self.lower, self.upper)])
 
     def restricted_to(self, rows: NDArray[np.intp], x: Array) -> tuple[RestrictedProblem, Array] | None:
-        """Return the problem on the edges of these rows; in a full matrix, that saves nothing."""
+        """Return the problem on the edges of these rows, or None for a full matrix, where this saves nothing."""
         if isinstance(self.cost, DenseCost):
             return None
         cost, points = self.cost.around(rows)
@@ -94,7 +94,7 @@ class SymmetricDual:
         return RestrictedProblem(whole, rows.size, cost.n_pairs / self.cost.n_pairs), x[:, points]
 
     def scaled(self, x: Array, n_steps: int) -> Array:
-        """Take Sinkhorn steps, one pass each, which scale all rows at once towards a sum of one."""
+        """Take Sinkhorn steps of one pass each, which scale all rows together towards a sum of one."""
         for _ in range(n_steps):
             mass = self._terms(x)[:, MASS]
             x = self.project(np.stack([x[0] - x[1] * np.log(np.maximum(mass, SMALLEST_MASS)), x[1]]))
@@ -116,10 +116,10 @@ class SymmetricDual:
         return np.asarray(held)
 
     def _log_residual(self, mass: Array, mass_log: Array) -> Array:
-        """Return the right-hand side with which Newton's method solves log(row sum) = 0 and h(row / row sum) = h_i.
+        """Return the right-hand side of Newton's method for log(row sum) = 0 and h(row / row sum) = h_i.
 
-        The roots are those of the gradient and the matrix stays the Hessian. But far from the roots, where row sums are
-        off by orders of magnitude, these equations are nearly linear and those of the gradient are not.
+        These equations have the same roots as the gradient, and the matrix is still the Hessian. Far from the roots,
+        where row sums are off by orders of magnitude, they are nearly linear, unlike the gradient.
         """
         mass = np.maximum(mass, SMALLEST_MASS)
         mean_log = mass_log / mass

@@ -1,4 +1,4 @@
-"""Symmetric entropic affinity: symmetric, doubly stochastic, and of constant row entropy."""
+"""Symmetric entropic affinity: symmetric, doubly stochastic, with constant row entropy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class SymmetricEntropicAffinity(Affinity):
 
         minimise sum_ij P_ij C_ij    subject to    P = P^T,  rows sum to 1,  H(P_i) >= log(xi) + 1,
 
-    solved through its concave dual in gamma >= 0 and lambda, at whose maximum
+    It is solved through its concave dual in gamma >= 0 and lambda. At the maximum,
 
         P_ij = exp((lambda_i + lambda_j - 2 C_ij) / (gamma_i + gamma_j)).
 
@@ -26,7 +26,7 @@ class SymmetricEntropicAffinity(Affinity):
     Parameters
     ----------
     perplexity : float, default=30.0
-        Effective number of neighbours of every row, xi.
+        Effective number of neighbours xi of every row.
     solver : {"newton", "adam", "sgd", "lbfgs"}, default="newton"
         "newton" needs no tuning. The others are the paper's dual ascent, for comparison.
     gamma_squared : bool, default=True
@@ -34,11 +34,12 @@ class SymmetricEntropicAffinity(Affinity):
     learning_rate : float or None, default=None
         Step size of "adam" and "sgd", in units of the median bandwidth; None means 0.1.
     tol : float, default=1e-8
-        Tolerance on the gap of a row sum from 1, and of a row's entropy from its target.
+        Tolerance on the deviation of row sums from 1 and of row entropies from their target.
     max_iter : int or None, default=None
         Maximum number of outer iterations; None means 200 for "newton", 1000 for "lbfgs" and 5000 for the others.
     warm_start : bool, default=False
-        Start from the solution of the last call to `fit` if it had as many points; useful to try several perplexities.
+        Start from the solution of the previous call to `fit` if the number of points is the same; useful for trying
+        several perplexities.
     metric, n_neighbors, self_loops, n_jobs, verbose
         See `snekhorn.affinities.affinity.Affinity`.
 
@@ -47,9 +48,9 @@ class SymmetricEntropicAffinity(Affinity):
     affinity_, report_
         See `snekhorn.affinities.affinity.Affinity`.
     entropy_dual_ : ndarray of shape (n,)
-        gamma, the dual variable of the entropies.
+        The dual variables gamma of the entropies.
     marginal_dual_ : ndarray of shape (n,)
-        lambda, the dual variable of the row sums.
+        The dual variables lambda of the row sums.
 
     References
     ----------
@@ -110,7 +111,7 @@ class SymmetricEntropicAffinity(Affinity):
         return dual.affinity(x), report
 
     def _last_solution(self, n: int) -> Array | None:
-        """Return the solution of the last call to `fit`, if it can serve as a start."""
+        """Return the solution of the previous call to `fit` if it can serve as a starting point."""
         if not self.warm_start or not hasattr(self, "report_"):
             return None
         if not self.report_.converged or self.entropy_dual_.size != n:

@@ -1,4 +1,4 @@
-"""Solve the dual of the symmetric entropic affinity: where to start, how to recover, and what to report."""
+"""Solve the dual of the symmetric entropic affinity: starting point, recovery and report."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ Solver: TypeAlias = Literal["newton", "adam", "sgd", "lbfgs"]
 MAX_ITER: dict[Solver, int] = {"newton": 200, "adam": 5000, "sgd": 5000, "lbfgs": 1000}
 
 FLOOR = 1e-2  # smallest entropy dual of a row, relative to its bandwidth in the ordinary entropic affinity
-NARROWEST = 1e-3  # smallest bandwidth that the floor counts with, relative to the median; near duplicates have none
+NARROWEST = 1e-3  # smallest bandwidth used for the floor, relative to the median; near-duplicates have almost none
 CEILING = 1e3  # largest entropy dual, relative to the largest bandwidth
-FEW_ENTRIES = 0.9  # share of its entries that a row too short for the perplexity is asked to use
-NO_MASS = 1e-3  # a row with less has lost its neighbours, and the solver the way to bring them back
+FEW_ENTRIES = 0.9  # target perplexity of a row that is too short, as a fraction of its entries
+NO_MASS = 1e-3  # a row with less mass has lost its neighbours, and Newton's method cannot recover it
 STUCK = (Reason.STALLED, Reason.MAX_ITER, Reason.MAX_PASSES)
 
 MAX_BALANCING = 6  # passes over the rows
-SLACK = 0.5  # rows whose log mass is within this are left alone
-ENOUGH = 1.0  # largest log mass at which Newton's method takes over
-FAR, SETTLING_STEPS = 5.0, 5  # above this gap, so many Sinkhorn steps are cheaper than Newton's
+SLACK = 0.5  # rows with a smaller |log mass| are left unchanged
+ENOUGH = 1.0  # largest |log mass| at which Newton's method takes over
+FAR, SETTLING_STEPS = 5.0, 5  # above this gap, this many Sinkhorn steps are cheaper than Newton steps
 REFILLING_STEPS = 20
 
 
 @dataclass(frozen=True)
 class SymmetricSolver:
-    """How to solve the dual: the parameters of `SymmetricEntropicAffinity` that the solver needs.
+    """Solver of the dual, with the parameters of `SymmetricEntropicAffinity` that it needs.
 
-    `solve` is the way in. The other methods are its steps.
+    The entry point is `solve`; the other methods are its steps.
     """
 
     tol: float
@@ -52,9 +52,9 @@ class SymmetricSolver:
     def solve(
         self, cost: Cost, log_perplexity: float, last: Array | None = None
     ) -> tuple[SymmetricDual, Array, SolveReport]:
-        """Return the dual problem, its solution x = (lambda, gamma) and the report; `last` is a solution to start from.
+        """Return the dual problem, its solution x = (lambda, gamma) and the report; start from `last` if it is given.
 
-        A graph may get more edges, for points that could not place their mass otherwise.
+        A neighbour graph may gain edges for points that could not place their mass otherwise.
         """
         if isinstance(cost, NeighborGraph):
             cost = feed_starved(cost, log_perplexity)
@@ -72,13 +72,13 @@ class SymmetricSolver:
     def _maximum(
         self, cost: Cost, log_perplexity: float, last: Array | None
     ) -> tuple[SymmetricDual, Array, SolveReport]:
-        """Maximise the dual; if the solver gets stuck, try again from where it has a chance."""
+        """Maximise the dual; if the solver gets stuck, try again from a better starting point."""
         newton = self.solver == "newton"
         target = self._row_targets(cost, log_perplexity)
         dual, x, n_passes = self._start(cost, target, last)
         outcome = self._climb(dual, x)
         n_passes += outcome.n_passes
-        if last is not None and outcome.reason is not Reason.CONVERGED:  # it was too far away
+        if last is not None and outcome.reason is not Reason.CONVERGED:  # the last solution was too far away
             dual, x, passes = self._start(cost, target)
             outcome = self._climb(dual, x)
             n_passes += passes + outcome.n_passes
@@ -89,7 +89,7 @@ class SymmetricSolver:
             outcome = self._climb(dual, x)
             n_passes += passes + outcome.n_passes
         if outcome.reason in STUCK and isinstance(cost, NeighborGraph) and self.self_loops and newton:
-            # Some rows ask for more than the graph can support: ask for what it certainly can.
+            # Some targets exceed what the graph can support: lower them to what it is certain to support.
             target = np.minimum(target, metropolis_entropies(cost))
             dual, x, passes = self._start(cost, target)
             outcome = self._climb(dual, x)
@@ -98,15 +98,16 @@ class SymmetricSolver:
         return dual, outcome.point.x, report
 
     def _row_targets(self, cost: Cost, log_perplexity: float) -> Array:
-        """Return the log perplexity of every row, lowered for rows with too few entries."""
+        """Return the target log perplexity of every row, lowered for rows with too few entries."""
         entries = cost.degrees + bool(self.self_loops)
         target = np.minimum(log_perplexity, np.log(np.maximum(FEW_ENTRIES * entries, 1.0)))
         return np.where(entries > np.exp(log_perplexity), log_perplexity, target)
 
     def _start(self, cost: Cost, target: Array, last: Array | None = None) -> tuple[SymmetricDual, Array, int]:
-        """Return the dual problem, the point to start from, and the passes that took.
+        """Return the dual problem, the starting point, and the number of passes used.
 
-        The duals of the ordinary entropic affinity make P the geometric mean of that affinity and its transpose.
+        With the dual variables of the ordinary entropic affinity, P is the geometric mean of that affinity and its
+        transpose.
         """
         x = KernelRows.with_entropy(cost, target, self_loops=self.self_loops).duals
         floor = FLOOR * np.maximum(x[1], NARROWEST * np.median(x[1]))
@@ -154,9 +155,9 @@ class SymmetricSolver:
 
 
 def balance(cost: Cost, x: Array) -> int:
-    """Give the rows of a P without self-loops their mass back, in place; return the passes used.
+    """Restore the mass of rows of a P without self-loops, in place; return the number of passes used.
 
-    The geometric mean leaves outliers, whose neighbours have small bandwidths, with next to no mass.
+    The geometric mean leaves outliers, whose neighbours have small bandwidths, with almost no mass.
     """
     n_passes = 0
     while n_passes < MAX_BALANCING:
@@ -167,7 +168,7 @@ def balance(cost: Cost, x: Array) -> int:
 
 
 def settled(dual: SymmetricDual, x: Array) -> tuple[Point, int]:
-    """Return the point to start Newton's method from, and the passes used; near hubs, x itself is too far away."""
+    """Return a starting point for Newton's method, and the passes used; with hubs, x itself may be too far away."""
     point = dual.evaluate(dual.project(x))
     if not FAR < point.gap < np.inf:
         return point, 1
@@ -177,10 +178,10 @@ def settled(dual: SymmetricDual, x: Array) -> tuple[Point, int]:
 
 
 def refilled(dual: SymmetricDual, x: Array) -> tuple[Array, int]:
-    """Give rows whose mass has vanished their mass back, by Sinkhorn steps; return the point and the passes used.
+    """Restore the mass of rows that have lost it by Sinkhorn steps; return the point and the passes used.
 
-    Duplicates can have more entropy than asked for at every bandwidth. On its way down to the floor, the bandwidth can
-    leave them without mass, and so without a Hessian that leads back: put them at the floor at once.
+    Duplicates can exceed the target entropy at every bandwidth. As their bandwidth decreases to the floor, they can
+    lose their mass, and then the Hessian cannot lead back. Put them at the floor immediately.
     """
     lower = np.broadcast_to(dual.lower, x[1].shape)
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""The program `snekhorn`: from a file to a layout, a plot and an interactive page."""
+"""Command-line program `snekhorn`: turn a file into a layout, a plot and an interactive page."""
 
 
 def main() -> None:

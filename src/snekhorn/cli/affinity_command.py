@@ -20,7 +20,7 @@ from .options import DEFAULT_PERPLEXITY, parse_perplexities, split
 from .output_files import check_files, write_each
 from .session import Session, session
 
-SUM_TOLERANCE = 1e-3  # rows whose sums differ from 1 by more are scaled before their perplexities are computed
+SUM_TOLERANCE = 1e-3  # report that rows were scaled to sum to 1 if a sum differs from 1 by more than this
 
 
 def affinity(  # noqa: PLR0913
@@ -32,17 +32,17 @@ def affinity(  # noqa: PLR0913
         typer.Option(
             "--perplexity",
             "-p",
-            help="Effective number of neighbours per point; 'multiscale' takes several, separated by commas.  "
+            help="Effective number of neighbours per point; 'multiscale' takes several values, separated by commas.  "
             "(default: 30; for 'multiscale', a range that fits the data)",
             metavar="N[,N...]",
         ),
     ] = None,
     neighbors: Annotated[
         int,
-        typer.Option("--neighbors", help="Number of neighbours per point in the matrix; 0 for 3 times the perplexity."),
+        typer.Option("--neighbors", help="Number of neighbours per point in the matrix; 0: 3 times the perplexity."),
     ] = 0,
     self_loops: Annotated[
-        bool, typer.Option(help="Count each point among its own neighbours; 'embed' does not, by default.")
+        bool, typer.Option(help="Count each point among its own neighbours; 'embed' does not by default.")
     ] = True,
     out: Annotated[Path, typer.Option("--out", "-o", help="Sparse matrix: .npz (SciPy) or .mtx.")],
     columns: options.Columns = None,
@@ -96,7 +96,7 @@ def affinity(  # noqa: PLR0913
 
 
 def _make_affinity(run: Session, kind: str, perplexities: list[float]) -> Any:
-    """Build an affinity of the registry with the perplexities it takes: several, one or none."""
+    """Build a registered affinity with the perplexities it takes: several, one or none."""
     entry = AFFINITIES[kind]
     accepted = inspect.signature(entry.load()).parameters
     given: dict[str, Any] = {}
@@ -108,7 +108,7 @@ def _make_affinity(run: Session, kind: str, perplexities: list[float]) -> Any:
             raise InputError(f"--kind {kind} takes one perplexity, got {names}; choose one, or --kind multiscale.")
         given = {"perplexity": perplexities[0] if perplexities else DEFAULT_PERPLEXITY}
     elif perplexities:
-        run.note(f"--perplexity is ignored: --kind {kind} has none")
+        run.note(f"--perplexity is ignored: --kind {kind} does not use it")
     return entry.load()(**{**given, **entry.parameters})
 
 
@@ -121,7 +121,7 @@ def _write(P: Any, file: Path) -> None:
 
 
 def _row_perplexities(P: Any) -> tuple[Any, bool]:
-    """Return the perplexities of the rows, scaled to sum to 1, and whether the scaling changed them."""
+    """Return the perplexities of the rows, scaled to sum to 1, and whether scaling made a difference."""
     from scipy import sparse
 
     from ..affinities import row_perplexities

@@ -1,4 +1,4 @@
-"""Collect all commands under one name."""
+"""Combine all commands into one program."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .transform_command import transform
 app = typer.Typer(
     name="snekhorn",
     help="Lay out a table of points in the plane with t-SNEkhorn and related methods.",
-    epilog="Start with: snekhorn embed FILE.csv. Exit codes: 0 success, 1 a bug in snekhorn, 2 a problem with the "
-    "input, the options or an output file, 130 interrupted.",
+    epilog="Start with: snekhorn embed FILE.csv. Exit codes: 0 success; 1 bug in snekhorn; 2 problem with the input, "
+    "the options or an output file; 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -50,17 +50,17 @@ def _version(name: str) -> str | None:
 
 
 def compiled_code() -> dict[str, Any]:
-    """Return the folder where numba keeps compiled code, and how much there is."""
+    """Return the folder in which Numba caches compiled code, and how much it contains."""
     from ..kernels.arithmetic import fast_exp
 
-    folder = fast_exp.stats.cache_path  # next to the package, or in NUMBA_CACHE_DIR; None if nothing can be kept
+    folder = fast_exp.stats.cache_path  # next to the package, or in NUMBA_CACHE_DIR; None if neither is writable
     files = [] if folder is None else list(Path(folder).glob("*.nbc"))
     size = sum(file.stat().st_size for file in files)
     return {"folder": folder, "functions": len(files), "megabytes": round(size / 1e6, 1)}
 
 
 def _self_test() -> dict[str, Any]:
-    """Lay out three clusters in ten dimensions twice: they must stay apart, and both layouts must be identical."""
+    """Lay out three ten-dimensional clusters twice: they must stay apart, and the layouts must be identical."""
     import numpy as np
 
     from .. import TSNEkhorn

@@ -1,4 +1,4 @@
-"""snekhorn plot and snekhorn view: draw a layout, or show it on an interactive page."""
+"""snekhorn plot and snekhorn view: draw a layout, or show it in an interactive page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .output_files import PAGES, PLOTS, color_values, draw, write_each
 from .session import session
 
 Color = Annotated[str | None, typer.Option("--color", "-c", help="Column to colour the points by.")]
-Title = Annotated[str | None, typer.Option(help="Title above the points.  (default: the name of the file)")]
+Title = Annotated[str | None, typer.Option(help="Title above the points.  (default: the file name)")]
 
 
 def plot(
@@ -32,7 +32,7 @@ def plot(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Draw a layout; several layouts in one file become one sheet.
+    """Draw a layout; several layouts in one file are drawn side by side.
 
     snekhorn plot cells.tsnekhorn.parquet --color type --out cells.pdf
     """
@@ -71,7 +71,7 @@ def view(
         with run.stage("read", f"reading {embedding}"):
             found = read_layouts(embedding, columns=split(coordinates))
             if (d := found.only.shape[1]) != 2:
-                raise InputError(f"{embedding} is {d}-dimensional, but a page shows 2 dimensions; use 'snekhorn plot'.")
+                raise InputError(f"{embedding} is {d}-dimensional, but the page is 2-dimensional; use 'snekhorn plot'.")
         name = title or embedding.name
         write_each(run, {out: lambda file: write_page(file, found.only, found.metadata, color=color, title=name)})
         run.result({"n_points": len(found.only), "files": {"html": str(out)}}, f"page: {out}")

@@ -43,7 +43,7 @@ def embed(  # noqa: PLR0913
         bool, typer.Option("--self-loops", help="Count each point among its own neighbours.")
     ] = False,
     exaggeration: Annotated[
-        float, typer.Option(help="Factor of the attraction; above 1, clusters are tighter and further apart.")
+        float, typer.Option(help="Attraction factor; above 1, clusters are tighter and further apart.")
     ] = 1.0,
     max_iter: Annotated[int, typer.Option(min=1, help="Maximum number of iterations.")] = 2000,
     tol: Annotated[
@@ -61,14 +61,14 @@ def embed(  # noqa: PLR0913
         Path | None, typer.Option(help="Model for 'snekhorn transform' and snekhorn.load: .npz.")
     ] = None,
     color: Annotated[str | None, typer.Option(help="Column to colour the points by.  (default: the label)")] = None,
-    title: Annotated[str | None, typer.Option(help="Title of plot and page.  (default: the name of the file)")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the plot and the page.  (default: the file name)")] = None,
     scores: Annotated[bool, typer.Option(help="Measure how faithful the layout is to the data.")] = True,
     force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Lay out the points of a file: a table of coordinates, a plot, and a page to explore.
+    """Lay out the points of a file, and write a table of coordinates, a plot and an interactive page.
 
     Numeric columns are the features; all others are kept as metadata. Without
     --out, --plot, --html or --save-model, the command writes a table, a plot
@@ -86,7 +86,7 @@ def embed(  # noqa: PLR0913
         outputs = outputs if outputs.paths else default_outputs(input, method)
         outputs.check([input], force=force, several=len(perplexities) > 1)
         if dimensions != 2 and outputs.html is not None:
-            raise InputError(f"the page shows 2 dimensions, but --dimensions is {dimensions}; use --out or --plot.")
+            raise InputError(f"the page is 2-dimensional, but --dimensions is {dimensions}; use --out or --plot.")
         model = METHODS[method].load()(
             **METHODS[method].parameters,
             n_components=dimensions,
@@ -108,7 +108,7 @@ def embed(  # noqa: PLR0913
         report = LayoutReport.of(input, method, points, fitted)
         if scores and not run.interrupted:
             _measure(run, report, points, fitted, metric, jobs)
-        named = len(perplexities) > 1  # even if an interrupt has left only one
+        named = len(perplexities) > 1  # even if only one is left after an interrupt
         writers = _writers(
             outputs, report, points, fitted, named=named, color=color or label, title=title or input.name
         )
@@ -117,7 +117,7 @@ def embed(  # noqa: PLR0913
 
 
 def _check_color(run: Session, table: Table, color: str | None) -> None:
-    """Raise if there is no column to colour by; keep one that is a feature among the metadata, too."""
+    """Raise if the column to colour by does not exist; if it is a feature, copy it to the metadata."""
     if color is None:
         return
     if color in table.columns and color not in table.metadata.column_names:
@@ -127,12 +127,12 @@ def _check_color(run: Session, table: Table, color: str | None) -> None:
 
 
 def _fit(run: Session, model: NeighborEmbedding, X: Any, perplexities: list[float]) -> list[NeighborEmbedding]:
-    """Lay out at every perplexity; after an interrupt, return the layouts there are."""
+    """Compute a layout for each perplexity; after an interrupt, return the finished layouts."""
     from ..estimators.sweep import sweep
     from .doctor_command import compiled_code
 
     names = ", ".join(f"{perplexity:g}" for perplexity in perplexities)
-    first = "" if compiled_code()["functions"] else " (this first run also compiles)"
+    first = "" if compiled_code()["functions"] else " (the first run also compiles the code)"
     found: list[NeighborEmbedding] = []
     with run.stage("layout", f"laying out {X.shape[0]:,} points, perplexity {names}{first}"):
         if len(perplexities) > 1:
@@ -161,7 +161,7 @@ def _measure(
     metric: str,
     jobs: int | None,
 ) -> None:
-    """Score the layouts; an error here must not cost them."""
+    """Score the layouts; an error here must not discard them."""
     layouts = [model.embedding_ for model in fitted]
     metric = "euclidean" if metric == "sqeuclidean" else metric
     with run.stage("scores", "measuring how faithful the layout is"):
@@ -186,7 +186,7 @@ def _writers(
     color: str | None,
     title: str,
 ) -> dict[Path, Callable[[Path], None]]:
-    """Return a function for each file asked for; `named` layouts go by their perplexity."""
+    """Return a function for each requested file; `named` layouts are labelled with their perplexity."""
     layouts = {f"{model.perplexity:g}" if named else "": model.embedding_ for model in fitted}
     found = Layouts(layouts, points.table.metadata)
     writers: dict[Path, Callable[[Path], None]] = {}
@@ -205,7 +205,7 @@ def _writers(
 def _write_page(
     file: Path, found: Layouts, points: Points, report: LayoutReport, *, color: str | None, title: str
 ) -> None:
-    """Write a page of the first layout."""
+    """Write the page for the first layout."""
     from ..page import write_page
 
     write_page(

@@ -49,7 +49,8 @@ def evaluate(  # noqa: PLR0913
     """Measure how faithful a layout is to its data; the layout may come from any program.
 
     Rows are matched by --id, or by another column that identifies the rows in
-    both files. If there is none, both files must have the same order.
+    both files. Without such a column, both files must list the points in the
+    same order.
 
     snekhorn evaluate cells.csv cells.tsnekhorn.parquet --label type
     """
@@ -90,8 +91,8 @@ def _check_lengths(input: Path, embedding: Path, table: Table, found: Layouts) -
 def _match_rows(run: Session, input: Path, embedding: Path, table: Table, found: Layouts, *, asked: bool) -> Order:
     """Return the rows of the layout in the order of the input.
 
-    The id column decides, if there is one. Otherwise any column that identifies the rows of both files may, unless
-    another one says that the rows are in order already.
+    Match by the id column if there is one. Otherwise match by any column that identifies the rows in both files, unless
+    another column shows that the rows are already in the same order.
     """
     in_order = np.arange(table.X.shape[0])
     if asked and table.id not in found.metadata.column_names:
@@ -118,12 +119,12 @@ def _match_rows(run: Session, input: Path, embedding: Path, table: Table, found:
         return in_order
     name, order = next(iter(moved.items()))
     if table.id is None:
-        run.note(f"the rows of the files are in a different order; they are matched by column {name!r}")
+        run.note(f"the files list the rows in different orders; they are matched by column {name!r}")
     return order
 
 
 def _permutation(mine: list[Any], theirs: list[Any]) -> Order | None:
-    """Return the position of each of my values among theirs, or None if the values do not identify the same rows."""
+    """Return the positions in `theirs` of the values in `mine`, or None if they do not identify the same rows."""
     positions = {value: position for position, value in enumerate(theirs)}
     if len(positions) < len(theirs) or positions.keys() != set(mine):
         return None
@@ -131,7 +132,7 @@ def _permutation(mine: list[Any], theirs: list[Any]) -> Order | None:
 
 
 def _common_values(mine: pa.Table, theirs: pa.Table, name: str) -> tuple[list[Any], list[Any]]:
-    """Return a column of both tables with one type: that of mine, else that of theirs, else text."""
+    """Return a column of both tables in a common type: the type in `mine`, else the type in `theirs`, else text."""
     column, other = mine.column(name), theirs.column(name)
     for kind in (column.type, other.type):
         try:

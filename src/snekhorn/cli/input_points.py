@@ -1,4 +1,4 @@
-"""Read the points of a command from a file and preprocess them: standardise, reduce to principal components."""
+"""Read the input points of a command and preprocess them: standardise, reduce to principal components."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from ..geometry.preprocessing import Preprocessing
     from ..io import Table
 
-ARRAY_SUFFIXES = (".npy", ".npz", ".mtx", ".mtx.gz")  # formats whose columns have no names, only numbers
-FEW_ROWS = 10  # with fewer rows, distinct values say nothing about whether a column is a label or an id
+ARRAY_SUFFIXES = (".npy", ".npz", ".mtx", ".mtx.gz")  # formats whose columns have no names
+FEW_ROWS = 10  # with fewer rows, distinct values do not show whether a column is a label or an id
 UNEQUAL = 100.0  # ratio of standard deviations above which columns probably have different units
-MANY_COLUMNS = 50  # more are reduced to this many principal components, as in the paper
+MANY_COLUMNS = 50  # more columns are reduced to this many principal components, as in the paper
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file of points, and the roles of its columns."""
+    """Input file and the roles of its columns."""
 
     path: Path
     columns: list[str] | None = None
     label: str | None = None
     id: str | None = None
     rep: str | None = None
-    of_model: bool = False  # whether `columns` are those that a model needs
+    of_model: bool = False  # whether `columns` are the features of a saved model
 
     def read(self) -> Table:
         from ..io import read_table
@@ -38,7 +38,7 @@ class Source:
         )
 
     def column_names(self, table: Table) -> list[str] | None:
-        """Return the names of the columns, or None if they are only numbered."""
+        """Return the column names, or None if the columns are only numbered."""
         numbered = self.columns is None and self.path.name.lower().endswith(ARRAY_SUFFIXES)
         return None if numbered else table.columns
 
@@ -52,9 +52,9 @@ class Points:
     table : Table
         The file as read.
     X : array or sparse matrix
-        Its numbers after preprocessing.
+        The features after preprocessing.
     preprocessing : Preprocessing or None
-        What new points must go through; None if that is nothing, not even choosing columns by name.
+        Preprocessing to apply to new points; None if there is none, not even selecting columns by name.
     """
 
     table: Table
@@ -63,7 +63,7 @@ class Points:
 
 
 def read_points(run: Session, source: Source, *, metric: str, pca: int | None, standardize: bool, seed: int) -> Points:
-    """Read a file, standardise its columns if asked for, and reduce them to principal components if there are many."""
+    """Read a file, standardise its columns if requested, and reduce many columns to principal components."""
     from ..geometry.distance_metrics import check_metric
     from ..geometry.preprocessing import Preprocessing
 
@@ -96,20 +96,20 @@ def read_points(run: Session, source: Source, *, metric: str, pca: int | None, s
 
 
 def note_label_like_id(run: Session, table: Table) -> None:
-    """Note that a label column has so many values that it seems to identify the rows."""
+    """Print a note if a label column has so many distinct values that it seems to identify the rows."""
     if table.label is None or table.metadata.num_rows < FEW_ROWS:
         return
     column = table.metadata.column(table.label)
     n_classes = len(column.unique())
     if n_classes > len(column) // 2:
         run.note(
-            f"label column {table.label!r} has {n_classes:,} distinct values in {len(column):,} rows, so it defines "
-            f"no groups; if it identifies the rows, pass --id {table.label}"
+            f"label column {table.label!r} has {n_classes:,} distinct values in {len(column):,} rows, so it does "
+            f"not define groups; if it identifies the rows, pass --id {table.label}"
         )
 
 
 def note_unequal_columns(run: Session, table: Table) -> None:
-    """Note that some columns vary so much more than others that they dominate the distances."""
+    """Print a note if some columns vary so much more than others that they dominate the distances."""
     from ..geometry.preprocessing import spread_ratio
 
     if table.X.shape[1] <= MANY_COLUMNS and (ratio := spread_ratio(table.X)) > UNEQUAL:

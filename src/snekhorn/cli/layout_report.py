@@ -1,4 +1,4 @@
-"""Report what was done and how well: scores, a text for people, facts for JSON."""
+"""Report the results of `embed`: scores, a readable summary, and facts for JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NAMES = {name: name.replace("_", " ").replace("neighbor", "neighbour").replace("
 
 @dataclass
 class LayoutReport:
-    """What one run of `embed` did.
+    """Report of one run of `embed`.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class LayoutReport:
         return cls(input, method, n, p, reduced, kept, [_layout_facts(model) for model in fitted])
 
     def facts(self, outputs: Outputs) -> dict[str, Any]:
-        """Return everything, for JSON."""
+        """Return all facts, for JSON."""
         scores = self.scores or [{}] * len(self.layouts)
         return {
             "input": str(self.input),
@@ -77,7 +77,7 @@ class LayoutReport:
         }
 
     def text(self, outputs: Outputs, run: Session) -> str:
-        """Return a summary for people."""
+        """Return a readable summary."""
         reduced = f", reduced to {self.n_components} principal components" if self.n_components else ""
         lines = [f"{self.input}: {self.n_points:,} points, {self.n_columns:,} columns{reduced}"]
         if self.kept:
@@ -110,7 +110,7 @@ class LayoutReport:
 
 
 def score_lines(scores: list[dict[str, float]], heads: list[str]) -> list[str]:
-    """Format scores as a table with one column per layout, and say what each score means."""
+    """Format scores as a table with one column per layout and a description of each score."""
     names = [name for name in MEANINGS if any(name in found for found in scores)]
     width = max(map(len, NAMES.values()))
     lines = [f"{'perplexity':{width}}" + "".join(f"{head:>8}" for head in heads)] if len(scores) > 1 else []
@@ -121,7 +121,7 @@ def score_lines(scores: list[dict[str, float]], heads: list[str]) -> list[str]:
 
 
 def measure(run: Session, X: Any, layouts: list[Any], table: Table, **how: Any) -> list[dict[str, float]]:
-    """Score layouts of X; scores that need labels use only the points that have one."""
+    """Score layouts of X; scores that need labels use only the labelled points."""
     from ..metrics import evaluate
 
     if table.label is None:
@@ -139,7 +139,7 @@ def measure(run: Session, X: Any, layouts: list[Any], table: Table, **how: Any) 
     scores = [evaluate(X, Z, **how) for Z in layouts]
     if n_known >= FEWEST_LABELLED:
         for Z, of_all in zip(layouts, scores, strict=True):
-            # Scores of labels do not depend on X, so the layout can stand in for it.
+            # Label scores do not depend on X, so pass the layout in its place.
             found = evaluate(Z[known], Z[known], y[known], **{**how, "metric": "euclidean"})
             of_all |= {name: found[name] for name in SCORES_OF_LABELS if name in found}
     return scores

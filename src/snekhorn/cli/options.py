@@ -1,4 +1,4 @@
-"""Define the options that commands share: one name, one meaning, one help text."""
+"""Define the options that several commands share, with their help texts."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ..registry import AFFINITIES, METHODS
 if TYPE_CHECKING:
     Method: TypeAlias = str
     Kind: TypeAlias = str
-else:  # whatever the registry lists is a choice
+else:  # the choices are the names in the registry
     Method = Literal[tuple(METHODS)]
     Kind = Literal[tuple(AFFINITIES)]
 
 DEFAULT_PERPLEXITY = 30.0
-FORMATS = "CSV, TSV, Parquet, Arrow, NPY, NPZ, MTX or H5AD, by its suffix"
+FORMATS = "CSV, TSV, Parquet, Arrow, NPY, NPZ, MTX or H5AD, according to the suffix"
 
 Input = Annotated[Path, typer.Argument(help=f"File of points, one per row: {FORMATS}.", show_default=False)]
 Layout = Annotated[
-    Path, typer.Argument(help="Layout that 'snekhorn embed' wrote, or any table that starts with columns x and y.")
+    Path, typer.Argument(help="Layout from 'snekhorn embed', or any table that starts with columns x and y.")
 ]
 Columns = Annotated[
     list[str] | None,
@@ -34,29 +34,29 @@ Id = Annotated[str | None, typer.Option("--id", help="Column that identifies the
 Rep = Annotated[
     str | None, typer.Option("--rep", help="H5AD only: entry of obsm to use, or X.  (default: X_pca if there is one)")
 ]
-Metric = Annotated[str, typer.Option("--metric", help="Distance between rows: any metric that scikit-learn knows.")]
+Metric = Annotated[str, typer.Option("--metric", help="Distance between rows: any metric that scikit-learn supports.")]
 Pca = Annotated[
     int | None,
     typer.Option(
         "--pca",
         min=0,
-        help="Reduce to this many principal components, if there are more columns; 0 for none.  "
+        help="Reduce to this many principal components if there are more columns; 0 turns this off.  "
         "(default: 50 if the metric is Euclidean)",
     ),
 ]
 Standardize = Annotated[bool, typer.Option(help="Standardise the columns: mean 0, standard deviation 1.")]
 Seed = Annotated[int, typer.Option("--seed", help="Random seed; results are reproducible bit for bit.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", help="Number of threads.  (default: all cores)")]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors, and JSON if asked for.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors, and JSON if requested.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")]
 Perplexities = Annotated[
     list[str] | None,
     typer.Option(
         "--perplexity",
         "-p",
-        help="Effective number of neighbours per point; several, separated by commas, give one layout each.  "
+        help="Effective number of neighbours per point; several values, separated by commas, give one layout each.  "
         "(default: 30)",
         metavar="N[,N...]",
     ),
@@ -64,12 +64,12 @@ Perplexities = Annotated[
 TableFile = Annotated[Path, typer.Option("--out", "-o", help="Table: .parquet, .csv, .tsv, .arrow, .feather or .npy.")]
 Coordinates = Annotated[
     list[str] | None,
-    typer.Option(help="Columns of the coordinates, separated by commas.  (default: x, y and z at the start)"),
+    typer.Option(help="Coordinate columns, separated by commas.  (default: leading x, y and z)"),
 ]
 
 
 def split(values: list[str] | None) -> list[str] | None:
-    """Split values at commas, within one option or over several; double quotes protect a comma."""
+    """Split comma-separated values of one or several options; double quotes protect a comma."""
     if values is None:
         return None
     try:
@@ -82,7 +82,7 @@ def split(values: list[str] | None) -> list[str] | None:
 
 
 def parse_perplexities(values: list[str] | None) -> list[float]:
-    """Parse the perplexities asked for, each once; an empty list if there are none."""
+    """Parse the requested perplexities and drop duplicates; return an empty list if there are none."""
     found: dict[str, float] = {}
     for text in split(values) or []:
         try:
@@ -91,5 +91,5 @@ def parse_perplexities(values: list[str] | None) -> list[float]:
             raise InputError(f"--perplexity must be a number, got {text!r}; 30 is a good start.") from None
         if not 1.0 < perplexity < float("inf"):
             raise InputError(f"--perplexity must be a finite number above 1, got {text}; 30 is a good start.")
-        found.setdefault(f"{perplexity:g}", perplexity)  # layouts are named like this, so names must differ
+        found.setdefault(f"{perplexity:g}", perplexity)  # layouts are named by this text, so it must be unique
     return list(found.values())

@@ -1,4 +1,4 @@
-"""Write the files of a layout: table, plot, page and model. Each is written whole or not at all."""
+"""Write the files of a layout: table, plot, page and model. Each is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SECONDS_PER_YEAR = 365.2425 * 86400.0  # dates are coloured by year, as a decima
 
 @dataclass(frozen=True)
 class Outputs:
-    """Files to write; None for those not asked for."""
+    """Files to write; None if a file was not requested."""
 
     table: Path | None = None
     plot: Path | None = None
@@ -38,12 +38,12 @@ class Outputs:
 
     @property
     def paths(self) -> dict[str, Path]:
-        """Return the files asked for, by kind."""
+        """The requested files, by kind."""
         named = {"table": self.table, "plot": self.plot, "html": self.html, "model": self.model}
         return {name: path for name, path in named.items() if path is not None}
 
     def check(self, inputs: list[Path], *, force: bool, several: bool) -> None:
-        """Raise, before any work, if one of the files cannot be written."""
+        """Raise before any work is done if one of the files cannot be written."""
         kinds = {"table": LAYOUT_SUFFIXES, "plot": PLOTS, "html": PAGES, "model": MODELS}
         check_files([(path, kinds[name]) for name, path in self.paths.items()], inputs, force=force)
         if several and self.table is not None and self.table.suffix.lower() not in TABLES:
@@ -55,12 +55,12 @@ class Outputs:
 
 
 def check_files(outputs: list[tuple[Path, tuple[str, ...]]], inputs: list[Path], *, force: bool) -> None:
-    """Raise if a file cannot be written, is named twice, or is an input."""
+    """Raise if a file cannot be written, is given twice, or is an input."""
     taken = {path.resolve() for path in inputs}
     for path, suffixes in outputs:
         check_output(path, suffixes, force=force)
         if path.resolve() in taken:
-            raise InputError(f"{path} is named twice, or is the input; choose another name.")
+            raise InputError(f"{path} is given twice, or is also the input; choose another name.")
         taken.add(path.resolve())
 
 
@@ -72,7 +72,7 @@ def default_outputs(input: Path, method: str) -> Outputs:
 
 
 def write_each(run: Session, writers: dict[Path, Callable[[Path], None]]) -> None:
-    """Write every file; one that fails does not cost the others."""
+    """Write every file; if one fails, still write the others."""
     failures, written = [], []
     for path, write in writers.items():
         try:
@@ -81,7 +81,7 @@ def write_each(run: Session, writers: dict[Path, Callable[[Path], None]]) -> Non
             written.append(str(path))
         except InputError as error:
             failures.append(str(error))
-        except (*USER_ERRORS, pa.ArrowException) as error:  # Arrow refuses a few types in some formats
+        except (*USER_ERRORS, pa.ArrowException) as error:  # Arrow cannot write some types in some formats
             failures.append(f"{path} could not be written ({str(error) or type(error).__name__}).")
         except KeyboardInterrupt:
             run.interrupted = True
@@ -105,7 +105,7 @@ def draw(found: Layouts, file: Path, *, color: str | None, title: str, dpi: int 
         figure.suptitle(title, x=0.01, ha="left", fontsize="xx-large", parse_math=False)
     else:
         figure = plots.scatter(found.only, values, title=title, label=color or "").figure
-    plots.save(figure, file, dpi=dpi)  # the suffix says which format
+    plots.save(figure, file, dpi=dpi)  # the suffix determines the format
 
 
 def color_values(metadata: pa.Table, name: str) -> Any:
@@ -117,7 +117,7 @@ def color_values(metadata: pa.Table, name: str) -> Any:
 
 
 def save_model(model: NeighborEmbedding, points: Points, file: Path) -> None:
-    """Save the layout together with what new points must go through before it."""
+    """Save the layout together with the preprocessing of new points."""
     from sklearn.pipeline import Pipeline
 
     from ..estimators.saved_models import save

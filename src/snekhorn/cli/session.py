@@ -1,6 +1,7 @@
-"""Run a command: progress on stderr, results on stdout; a failure ends in one sentence and an exit code.
+"""Run a command: progress on stderr, results on stdout; a failure prints one sentence and sets the exit code.
 
-What a user can put right (an `InputError`, a file, memory) exits with 2. Any other exception is a bug and exits with 1.
+Problems that the user can fix (an `InputError`, a file, memory) exit with code 2. Any other exception is a bug and
+exits with code 1.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ OPTIONS = {
     "exaggeration": "--exaggeration",
     "tol": "--tol",
 }
-# Quoted names and names of files are the user's own and stay as they are. "exaggeration" and "tol" are ordinary words,
-# too, and are parameters only if the sentence is about them.
+# Quoted names and file names come from the user and stay unchanged. "exaggeration" and "tol" can also be ordinary
+# words, so they count as parameters only at the start of a message.
 PARAMETERS = re.compile(
     r"(?<!\w)'[^']*'"
     r"|(?<![\w/.-])(?P<name>n_jobs|random_state|max_iter|n_components|self_loops)(?![\w/-]|\.\w)"
@@ -48,9 +49,9 @@ class Session:
     records : list of warnings.WarningMessage
         Warnings raised so far; reported and removed at the end of each stage.
     as_json : bool
-        Print the results as one JSON object, not as text.
+        Print the results as one JSON object instead of text.
     quiet : bool
-        Print only errors, and JSON if asked for.
+        Print only errors, and JSON if requested.
     """
 
     def __init__(self, records: list[warnings.WarningMessage], *, as_json: bool, quiet: bool) -> None:
@@ -63,12 +64,12 @@ class Session:
 
     @property
     def shows_progress(self) -> bool:
-        """Whether stderr is a terminal that somebody may be watching."""
+        """Whether to show progress: stderr is a terminal, and `quiet` is not set."""
         return not self.quiet and sys.stderr.isatty()
 
     @contextmanager
     def stage(self, name: str, text: str) -> Iterator[None]:
-        """Announce a stage of the work and measure how long it takes."""
+        """Announce a stage of the work and time it."""
         if not self.quiet:
             typer.echo(f"{text} ...", err=True)
         start = time.perf_counter()
@@ -79,17 +80,17 @@ class Session:
             self._report_warnings()
 
     def note(self, text: str) -> None:
-        """Print a note, and keep it for the results."""
+        """Print a note and add it to the results."""
         self.warnings.append(text)
         if not self.quiet:
             typer.echo(f"note: {text}", err=True)
 
     def postpone(self, error: Exception) -> None:
-        """Raise an unexpected error at the end of the session, so that it does not cost the results."""
+        """Raise an unexpected error only at the end of the session, so that the results are not lost."""
         self.postponed = self.postponed or error
 
     def result(self, facts: Mapping[str, Any], text: str) -> None:
-        """Print the outcome of the command."""
+        """Print the results of the command."""
         self._report_warnings()
         if self.as_json:
             facts = {**facts, "warnings": self.warnings, "seconds": self.seconds}
@@ -106,7 +107,7 @@ class Session:
 
 @contextmanager
 def session(*, as_json: bool, quiet: bool, debug: bool = False) -> Iterator[Session]:
-    """Run the body of a command, and turn whatever it raises into a sentence on stderr and an exit code."""
+    """Run the body of a command, and turn any exception into a sentence on stderr and an exit code."""
     with warnings.catch_warnings(record=True) as records:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)  # includes ConvergenceWarning
@@ -138,20 +139,20 @@ def _exit_code(error: Exception, run: Session) -> int:
 def _sentence(error: Exception, *, debug: bool) -> str:
     text = " ".join(str(error).split())
     if not isinstance(error, USER_ERRORS):
-        where = "the traceback above" if debug else "the traceback that --debug shows"
-        return f"this is a bug in snekhorn ({type(error).__name__}: {text}); please report it with {where}."
+        where = "the traceback above" if debug else "the traceback from --debug"
+        return f"this is a bug in snekhorn ({type(error).__name__}: {text}); please report it and include {where}."
     if isinstance(error, MemoryError) and not text:
         return "there is not enough memory; use fewer points or columns."
     return with_option_names(text or type(error).__name__)
 
 
 def with_option_names(text: str) -> str:
-    """Replace the names of the library's parameters by those of the command line's options."""
+    """Replace parameter names of the library with the corresponding command-line options."""
     return PARAMETERS.sub(lambda found: OPTIONS.get(found["name"] or found["word"], found[0]), text)
 
 
 def _plain(value: Any) -> Any:
-    """Convert arrays, NumPy numbers and paths to what JSON can hold; NaN and infinity become null."""
+    """Convert arrays, NumPy numbers and paths to JSON types; NaN and infinity become null."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

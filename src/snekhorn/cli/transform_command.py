@@ -19,9 +19,9 @@ from .output_files import Outputs, write_each
 from .session import Session, session
 
 Rep = Annotated[
-    str | None, typer.Option("--rep", help="H5AD only: entry of obsm to use, or X.  (default: that of the model)")
+    str | None, typer.Option("--rep", help="H5AD only: entry of obsm to use, or X.  (default: same as the model)")
 ]
-ModelFile = Annotated[Path, typer.Argument(help="Model that 'snekhorn embed --save-model' wrote.", show_default=False)]
+ModelFile = Annotated[Path, typer.Argument(help="Model from 'snekhorn embed --save-model'.", show_default=False)]
 
 
 def transform(
@@ -38,13 +38,13 @@ def transform(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Place new points in a saved layout, each independently of the others; the layout does not change.
+    """Place new points in a saved layout, each independently of the others. The layout does not change.
 
     snekhorn transform digits.npz new.csv --out placed.parquet
     """
     with session(as_json=as_json, quiet=quiet, debug=debug) as run:
         if not model.exists():
-            raise InputError(f"{model} does not exist; 'snekhorn embed --save-model' writes such a file.")
+            raise InputError(f"{model} does not exist; create a model with 'snekhorn embed --save-model'.")
         if model.is_dir():
             raise InputError(f"{model} is a folder; pass the file that 'snekhorn embed --save-model' wrote.")
         check_input(input)
@@ -67,12 +67,12 @@ def transform(
 
 
 def _layout_step(model: Any) -> Any:
-    """Return the estimator of a model, which is the last step of a pipeline."""
+    """Return the estimator of a model: the last step if it is a pipeline."""
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
 def _read_new_points(run: Session, model: Any, source: Source) -> tuple[Table, Any]:
-    """Read a file, and return it and the columns of the model, in the model's order."""
+    """Read a file; return its table, and the columns that the model needs in the model's order."""
     from ..geometry.preprocessing import column_positions
 
     names = list(getattr(model, "feature_names_in_", []))
@@ -80,18 +80,18 @@ def _read_new_points(run: Session, model: Any, source: Source) -> tuple[Table, A
     if not names:
         table = source.read()
         if source.column_names(table) is not None:
-            run.note(f"the model has no column names; all numeric columns of {path} are used, in their order")
+            run.note(f"the model has no column names; all numeric columns of {path} are used in file order")
     elif path.name.lower().endswith(".h5ad"):
         table = source.read()
         positions = column_positions(names, table.columns)
         return table, table.X if table.columns == names else table.X[:, positions]
     elif path.name.lower().endswith(ARRAY_SUFFIXES) and not all(name.startswith("column_") for name in names):
-        table = source.read()  # an array has no names to match
+        table = source.read()  # an array has no column names to match
     else:
         table = Source(path, names, source.label, source.id, source.rep, of_model=True).read()
     if table.X.shape[1] != model.n_features_in_:
         raise InputError(
-            f"the model was made with {model.n_features_in_} columns, but {path} has {table.X.shape[1]}; "
-            "leave out or add columns to match."
+            f"the model was fitted to {model.n_features_in_} columns, but {path} has {table.X.shape[1]}; "
+            "add or remove columns to match."
         )
     return table, table.X

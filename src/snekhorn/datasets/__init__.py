@@ -1,7 +1,7 @@
-"""The paper's data: its simulations, and loaders for its real data sets.
+"""Simulate or load the data sets of the paper.
 
-`load` returns a data set from a local folder or, if its checksum is known, downloads it; `names` lists what is
-available. `make_three_gaussians` and `make_heteroscedastic_multinomial` are the simulations.
+`load` reads a data set from a local folder or, if its checksum is known, downloads it. `names` lists the available
+data sets. `make_three_gaussians` and `make_heteroscedastic_multinomial` are the simulations.
 """
 
 from .catalogue import CUMIDA, SETS, names

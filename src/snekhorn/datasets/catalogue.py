@@ -1,4 +1,4 @@
-"""Where each data set is published, in which files, and how to read them."""
+"""List where each data set is published, in which files, and how to read them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .readers import LabeledPoints
 
 @dataclass(frozen=True)
 class Original:
-    """A file as published; it is downloaded only if it has a checksum."""
+    """Published file; downloaded only if its checksum is known."""
 
     name: str
     url: str | None = None
@@ -21,24 +21,24 @@ class Original:
 
 @dataclass(frozen=True)
 class Source:
-    """A data set.
+    """Source of a data set.
 
     Parameters
     ----------
     title : str
-        Title for people.
+        Human-readable title.
     home : str
         Page where the data set is published.
     stem : str
         Name of its NPZ file (X, y, label_names), without the suffix.
     originals : tuple of Original
-        Published files, or one folder, that can be used instead of the NPZ file.
+        Published files, or a single folder, that can be used instead of the NPZ file.
     read : callable or None
-        Reads the originals, given their paths in this order.
+        Function that reads the originals, given their paths in this order.
     fetch : callable or None
-        Gets the data set by other means.
+        Function that obtains the data set in another way.
     bundled : bool
-        Whether `fetch` works without a download because the data come with a dependency.
+        Whether `fetch` works offline because the data come with a dependency.
     """
 
     title: str
@@ -57,7 +57,7 @@ class Source:
 
 
 def _raw(repository: str, commit: str, path: str, sha256: str) -> Original:
-    """Return a file of a public repository at a given commit."""
+    """Return a file from a public repository at a given commit."""
     url = f"https://raw.githubusercontent.com/{repository}/{commit}/{path}"
     return Original(Path(path).name, url, sha256)
 

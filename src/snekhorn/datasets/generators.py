@@ -1,4 +1,4 @@
-"""The simulations of the paper."""
+"""Simulate data as in the paper."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SPREADS = (1.0, 3.0, 2.0)  # standard deviation of each cluster
 def make_three_gaussians(
     n_per_cluster: int = 30, *, spreads: Sequence[float] = SPREADS, random_state: Any = 0
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Draw three Gaussian clusters of different spreads in the plane, as in Figures 2 and 3.
+    """Draw three Gaussian clusters with different spreads in the plane, as in Figures 2 and 3.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def make_heteroscedastic_multinomial(
     n_features : int, default=10_000
         Number of features.
     trials : pair of int, default=(1000, 2000)
-        Numbers of draws per point.
+        Number of draws per point at each noise level.
     random_state : int, Generator or anything else that `numpy.random.default_rng` accepts, default=0
         Random seed.
 

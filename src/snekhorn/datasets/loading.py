@@ -1,4 +1,4 @@
-"""Load a data set by name: from a local folder, or from where its authors publish it."""
+"""Load a data set by name, from a local folder or from its publisher."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ UNREADABLE = (
 
 
 class MissingData(FileNotFoundError, InputError):
-    """A data set that was not found; the message says where to get it and how to name the file."""
+    """Data set not found; the message says where to get it and how to name the file."""
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Points with classes.
+    """Points with class labels.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ def load(name: str, folder: str | os.PathLike[str] | None = None, *, download: b
     MissingData
         If the data set is not found and cannot be downloaded. The message says where to get it.
     DamagedData
-        If a file is unreadable, or its checksum is not that of the original.
+        If a file is unreadable, or its checksum does not match the original.
     """
     check_choice(name, "name", tuple(names()))
     source = SETS[name]
@@ -89,7 +89,7 @@ def load(name: str, folder: str | os.PathLike[str] | None = None, *, download: b
 
 
 def data_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
-    """Return the given folder, otherwise the one in SNEKHORN_DATA, otherwise None."""
+    """Return the given folder, or the one in SNEKHORN_DATA, or None."""
     path = os.environ.get(FOLDER_VARIABLE, "") if folder is None else os.fspath(folder)
     if not path:
         return None
@@ -122,7 +122,7 @@ def _read_originals(source: Source, paths: list[Path]) -> LabeledPoints:
 
 
 def _read_checked(path: Path | str, read: Callable[[], LabeledPoints]) -> LabeledPoints:
-    """Call a reader, check the result, and name the file in every error."""
+    """Call a reader and check its result; every error names the file."""
     try:
         return _check_consistency(path, *read())
     except DamagedData:
@@ -132,14 +132,14 @@ def _read_checked(path: Path | str, read: Callable[[], LabeledPoints]) -> Labele
 
 
 def _check_consistency(path: Path | str, X: Any, y: Any, labels: list[str]) -> LabeledPoints:
-    """Check that points, classes and names of classes fit together."""
+    """Check that points, classes and class names are consistent."""
     X, y = np.asarray(X), np.asarray(y)
     if X.ndim != 2 or not X.size or X.dtype.kind not in "biuf":
         raise DamagedData(
             f"{path}: X has shape {X.shape} and type {X.dtype}; it should be a two-dimensional array of numbers."
         )
     if y.shape != X.shape[:1]:
-        raise DamagedData(f"{path} has {len(X)} points but labels of shape {y.shape}; use the files of one data set.")
+        raise DamagedData(f"{path} has {len(X)} points but labels of shape {y.shape}; use files of the same data set.")
     if not np.isfinite(X).all():
         row, column = np.argwhere(~np.isfinite(X))[0] + 1
         raise DamagedData(f"{path}: the value in row {row}, column {column} of X is missing or infinite; replace it.")
@@ -164,7 +164,7 @@ def _check_sha256(path: Path, expected: str) -> None:
 
 
 def _fetched(source: Source) -> LabeledPoints:
-    """Call a function that downloads the data set itself."""
+    """Call the function of a data set that obtains it."""
     if source.fetch is None:
         raise AssertionError(f"{source.title} cannot be fetched")
     try:

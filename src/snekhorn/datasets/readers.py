@@ -1,4 +1,4 @@
-"""Read data sets in the formats of their authors; every reader returns points, class codes and class names."""
+"""Read data sets in their published formats; every reader returns points, class codes and class names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LabeledPoints: TypeAlias = tuple[NDArray[Any], NDArray[Any], list[str]]
 
 
 class DamagedData(InputError):
-    """A file of a data set that is corrupt, or not the file it should be."""
+    """Corrupt or unexpected file of a data set."""
 
 
 def read_npz(path: Path) -> LabeledPoints:
@@ -49,17 +49,17 @@ def read_npz(path: Path) -> LabeledPoints:
 
 
 def read_snareseq(points: Path, labels: Path) -> LabeledPoints:
-    """Read tab-separated topic counts, and one label per line, counted from 1."""
+    """Read tab-separated topic counts, and one label per line, starting at 1."""
     return np.loadtxt(points, delimiter="\t", ndmin=2), _labels_from_one(labels), SNARESEQ_TYPES
 
 
 def read_scgem(points: Path, labels: Path) -> LabeledPoints:
-    """Read comma-separated expression values, and one label per line, counted from 1."""
+    """Read comma-separated expression values, and one label per line, starting at 1."""
     return np.loadtxt(points, delimiter=",", ndmin=2), _labels_from_one(labels), SCGEM_TYPES
 
 
 def read_coil20(folder: Path) -> LabeledPoints:
-    """Read images obj1__0.png to obj20__71.png: object, then view."""
+    """Read images obj1__0.png to obj20__71.png; the numbers are the object and the view."""
     found = [(match, path) for path in folder.iterdir() if (match := COIL_NAME.fullmatch(path.name))]
     if not found:
         raise DamagedData(f"{folder} contains no images called obj1__0.png, ...; unpack the archive there.")
@@ -86,13 +86,13 @@ def read_umist(path: Path) -> LabeledPoints:
 
 
 def read_cumida(path: Path) -> LabeledPoints:
-    """Read a table with the columns `samples`, `type`, and one per gene."""
+    """Read a table with columns `samples` and `type`, and one column per gene."""
     from pyarrow import csv
 
     table = csv.read_csv(path, read_options=csv.ReadOptions(block_size=2**26))
     genes = [name for name in table.column_names if name not in ("samples", "type")]
     if "type" not in table.column_names or not genes:
-        raise DamagedData(f"{path} has no column 'type', or no genes, unlike the tables of CuMiDa; download it again.")
+        raise DamagedData(f"{path} has no column 'type', or no genes, so it is not a CuMiDa table; download it again.")
     types = table.column("type").to_pylist()
     gaps = [sample for sample, kind in enumerate(types, 1) if kind in (None, "")]
     if gaps:
@@ -103,7 +103,7 @@ def read_cumida(path: Path) -> LabeledPoints:
 
 
 def read_mnist(*paths: Path) -> LabeledPoints:
-    """Read images and labels of the training set, then of the test set."""
+    """Read the images and labels of the training set, followed by those of the test set."""
     images, labels, more_images, more_labels = (_read_idx(path) for path in paths)
     X = np.concatenate([images.reshape(len(images), -1), more_images.reshape(len(more_images), -1)])
     return X, np.concatenate([labels, more_labels]), [str(digit) for digit in range(10)]
@@ -139,7 +139,7 @@ def _labels_from_one(path: Path) -> NDArray[np.int64]:
 
 
 def _read_idx(path: Path) -> NDArray[np.uint8]:
-    """Read the IDX format: two zeros, a type (8 for bytes), the number of axes, their lengths, the bytes."""
+    """Read an IDX file: two zero bytes, a type (8 for bytes), the number of axes, their lengths, and the data."""
     data = gzip.decompress(path.read_bytes())
     if data[:3] != b"\x00\x00\x08":
         raise DamagedData(f"{path} is not an IDX file of bytes; download it again.")

@@ -1,1 +1,1 @@
-"""From any affinity P to a layout Z."""
+"""Turn any affinity P into a layout Z."""

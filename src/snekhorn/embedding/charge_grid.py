@@ -1,7 +1,7 @@
-"""Sums of charges on a grid, in time linear in n: spread the charges, convolve by FFT, gather the field.
+"""Compute sums of charges on a grid in time linear in n: spread the charges, convolve by FFT, gather the field.
 
-What the grid gets wrong is the kernel's detail below its resolution. That error is largest for the field of a charge at
-its own position, where it is known, so it is subtracted there.
+The grid cannot resolve details of the kernel that are finer than its cells. This error is largest for the field of a
+charge at its own position. There it is known, so it is subtracted.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from ..runtime.execution import Execution
 from .charge_sums import OVERFLOW, Array, Field, Kernel
 from .convolution import WINDOW, WINDOW_SLOPE, Convolution, choose_convolution, window_slopes, window_weights
 
-FEWEST_CELLS = 32  # along the layout's widest axis; with fewer, small layouts would be a handful of cells
-MOST_CELLS = {1: 2**20, 2: 3000}  # by dimension; wider layouts get wider cells, which bounds time and memory
+FEWEST_CELLS = 32  # along the layout's widest axis; with fewer, small layouts would fall into a handful of cells
+MOST_CELLS = {1: 2**20, 2: 3000}  # per axis, by dimension; larger layouts get wider cells, to limit time and memory
 SMALLEST_CELL = 1e-4  # smaller cells would only add rounding errors
-ROUNDING = 1e-12  # cells are at least this fraction of the largest coordinate; smaller ones are lost in its rounding
-LARGEST = 1e100  # coordinates beyond this overflow when squared
-SLACK = 1.08  # room for the layout to grow; with less, the grid is rebuilt more often, with more, it is larger
+ROUNDING = 1e-12  # smallest cell relative to the largest coordinate; smaller cells would be lost to rounding
+LARGEST = 1e100  # larger coordinates could overflow when squared
+SLACK = 1.08  # room for the layout to grow; smaller rebuilds the grid more often, larger makes it larger
 TABLE_SIZE = 64  # fractions of a cell per axis at which the field of a charge at its own position is tabulated
-FAINTEST = {np.float32: 1e-6, np.float64: 1e-9}  # fields below this fraction of the largest one are noise
+FAINTEST = {np.float32: 1e-6, np.float64: 1e-9}  # fields below this fraction of the largest field are noise
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Width of the cells, in units of the kernel's width, and precision of the sums.
+    """Cell width, in units of the kernel width, and precision of the sums.
 
     The relative L2 errors of the field and its gradient are below 2e-4 and 5e-3 for DEFAULT, 1e-6 and 1e-5 for TIGHT.
     Wider cells are faster and less accurate.
@@ -50,7 +50,7 @@ class Accuracy:
 
 DEFAULT = Accuracy(0.38, np.float32)
 TIGHT = Accuracy(0.18, np.float64)
-ON_A_LINE = 0.9  # in one dimension cells are narrower by this factor: errors cancel less there, and nodes cost little
+ON_A_LINE = 0.9  # cells are narrower by this factor in one dimension, where errors cancel less and nodes are cheap
 
 
 class GridSums:
@@ -91,7 +91,7 @@ class GridSums:
 
 @dataclass(frozen=True)
 class _GridField:
-    """A field stored at the nodes; positions outside the mesh get the value at its edge."""
+    """Field stored at the nodes; positions outside the mesh get the value at its edge."""
 
     kernel: Kernel
     mesh: Mesh
@@ -106,17 +106,17 @@ class _GridField:
 
 @dataclass(frozen=True)
 class SortedPoints:
-    """Points sorted by row of cells, as the compiled loops take them.
+    """Points sorted by row of cells, as the compiled loops expect them.
 
     Attributes
     ----------
     cell, fraction : array of shape (d, n)
-        The cell of every point along every axis, and the position within it, from 0 to 1.
+        Cell of every point along every axis, and position within the cell, from 0 to 1.
     charge : array of shape (n,)
     order : array of shape (n,)
         Index of every sorted point in the layout.
     first : array of shape (rows + 1,)
-        Where every row of cells begins.
+        Start of every row of cells.
     """
 
     cell: NDArray[np.int32]
@@ -128,12 +128,12 @@ class SortedPoints:
 
 @dataclass(frozen=True)
 class Mesh:
-    """A grid over a box, and the convolution with the kernel on it."""
+    """Grid over a box, with the convolution by the kernel."""
 
     low: Array
     n_cells: tuple[int, ...]
     spacing: float
-    offset: float  # constant subtracted from the kernel: small layouts, where it hardly varies, keep their precision
+    offset: float  # constant subtracted from the kernel, for precision in small layouts, where the kernel hardly varies
     convolve: Convolution
     excess: Array
     dtype: np.dtype[Any]
@@ -158,7 +158,7 @@ class Mesh:
         return cls(centred, n_cells, spacing, offset, convolve, excess, np.dtype(accuracy.dtype), execution)
 
     def suits(self, Z: Array) -> bool:
-        """Return whether the layout fits and is not so small that a finer mesh is needed."""
+        """Return whether the layout fits into the mesh and is large enough not to need a finer one."""
         low, high = ((corner - self.low) / self.spacing for corner in _corners(Z, self.execution))
         fits = bool((low >= 0.0).all() and (high < self.n_cells).all())
         return fits and float((high - low).max()) * SLACK**3 >= max(self.n_cells)
@@ -185,15 +185,15 @@ class Mesh:
         return points
 
     def field_of(self, points: SortedPoints) -> Array:
-        """Return the field at the nodes, less its constant part."""
+        """Return the field at the nodes, without its constant part."""
         return self.convolve(self._spread(points), self.execution)
 
     def constant(self, charges: Array) -> float:
-        """Return the part of the field that is left out of the convolution."""
+        """Return the constant part of the field, which the convolution omits."""
         return self.offset * float(self.execution.sum(charges))
 
     def _spread(self, points: SortedPoints) -> Array:
-        """Return the charges of the nodes."""
+        """Return the charges at the nodes."""
         grid = np.empty(tuple(cells + WIDTH - 1 for cells in self.n_cells), self.dtype)
         arrays = (points.cell, points.fraction, points.charge, WINDOW.astype(self.dtype), grid)
         if grid.ndim == 1:
@@ -204,7 +204,7 @@ class Mesh:
         return grid
 
     def gather(self, points: SortedPoints, nodes: Array) -> tuple[Array, Array]:
-        """Return the field, less its constant part, and its gradient at the points."""
+        """Return the field, without its constant part, and its gradient at the points."""
         d, n = points.cell.shape
         out = np.empty((n, d + 1), self.dtype)
         windows = (WINDOW.astype(self.dtype), (WINDOW_SLOPE / self.spacing).astype(self.dtype))
@@ -215,10 +215,10 @@ class Mesh:
 
 
 def _corners(Z: Array, execution: Execution) -> tuple[Array, Array]:
-    """Return the lower and upper corner of the layout, which must be finite: the compiled loops do not check bounds."""
-    low = np.array([execution.min(column) for column in Z.T], dtype=float)  # an axis at a time, for NumPy's speed
+    """Return the corners of the layout; raise if it is not finite, because the compiled loops do not check bounds."""
+    low = np.array([execution.min(column) for column in Z.T], dtype=float)  # one axis at a time, for speed
     high = np.array([execution.max(column) for column in Z.T], dtype=float)
-    if not ((low > -LARGEST).all() and (high < LARGEST).all()):  # NaN fails this test, too
+    if not ((low > -LARGEST).all() and (high < LARGEST).all()):  # NaN also fails this test
         raise LayoutOverflowError(OVERFLOW)
     return low, high
 

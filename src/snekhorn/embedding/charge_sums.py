@@ -1,11 +1,11 @@
-"""Sums of charges under a radial kernel: the one primitive that every objective is built on.
+"""Compute sums of charges under a radial kernel, the building block of every objective.
 
 Charges q_j at the points z_j and a kernel k give the field
 
     phi(z) = sum_j q_j k(|z - z_j|^2).
 
 `DirectSums` visits every pair of points; `charge_grid.GridSums` takes time linear in the number of points. Both return
-phi and its gradient at the points, with or without a point's own term q_i k(0) = q_i.
+phi and its gradient at the points, with or without the point's own term q_i k(0) = q_i.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..kernels.direct_sums import direct_sums, direct_sums_of_others
 from ..runtime.execution import Execution
 
-SMALLEST = 1e-300  # field of a point that no charge reaches; 0 would have no logarithm
+SMALLEST = 1e-300  # lower limit of the field, so that its logarithm is finite
 OVERFLOW = "the layout overflowed; lower learning_rate, or set it to 'auto'; if init is an array, scale it down."
 
 Array = NDArray[np.floating[Any]]
@@ -38,7 +38,7 @@ class Kernel(str, Enum):
 
 
 class Field(Protocol):
-    """The field of charges whose positions and sizes no longer change."""
+    """Field of fixed charges at fixed positions."""
 
     @property
     def kernel(self) -> Kernel:
@@ -49,7 +49,7 @@ class Field(Protocol):
 
 
 class ChargeSums(Protocol):
-    """A way to compute the field of charges."""
+    """Method of computing the field of charges."""
 
     @property
     def kernel(self) -> Kernel:
@@ -57,16 +57,16 @@ class ChargeSums(Protocol):
 
     @property
     def execution(self) -> Execution:
-        """Where the loops over points run."""
+        """Execution of the loops over points."""
 
     def __call__(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         """Return phi (n,) and its gradient (n, d) at the points Z (n, d)."""
 
     def of_others(self, Z: Array, charges: Array) -> tuple[Array, Array]:
-        """Return the same without the points' own terms; phi is positive, however far the others are."""
+        """Return the same without the points' own terms; phi is always positive, even for distant points."""
 
     def freeze(self, Z: Array, charges: Array) -> Field:
-        """Return the field of these charges, to evaluate it anywhere."""
+        """Return the field of these charges, which can be evaluated anywhere."""
 
     def refined(self) -> ChargeSums:
         """Return sums of the same kind with the highest accuracy available."""
@@ -118,7 +118,7 @@ class _DirectField:
 
 
 def _columns(Z: Array) -> Array:
-    """Return Z as three rows of coordinates; the missing ones are zero."""
+    """Return Z as three rows of coordinates; missing coordinates are zero."""
     columns = np.zeros((3, Z.shape[0]))
     columns[: Z.shape[1]] = Z.T
     return columns

@@ -1,13 +1,13 @@
-"""Convolve the charges of a grid with a radial kernel, in free space, by fast Fourier transforms.
+"""Convolve the charges on a grid with a radial kernel, in free space, by fast Fourier transforms.
 
-A window, the B-spline of degree 7, ties points and nodes together: charges are spread over the nodes with it, and
-fields are gathered from the nodes with it. The transform of the kernel is divided by the squared transform of the
-window, so that spreading, convolving and gathering reproduce the kernel.
+A window, the B-spline of degree 7, connects points and nodes: it spreads charges onto the nodes and gathers fields from
+the nodes. The transform of the kernel is divided by the squared transform of the window, so that spreading, convolving
+and gathering reproduce the kernel.
 
 `Padded` doubles every axis, so that no charge acts on the periodic image of another. `Split` doubles the axes of a
-coarse grid only. It cuts the kernel in two: a near part, which is zero beyond a radius, so that padding the fine grid
-by that radius is enough, and a smooth far part, which coarse cells resolve. On large grids it takes a third of the
-time.
+coarse grid only. It splits the kernel into a near part, which is zero beyond a radius, so that padding the fine grid by
+that radius is enough, and a smooth far part, which coarse cells resolve. On large grids it takes a third of the time of
+`Padded`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ..kernels.grid_sums import RATIO, WIDTH, prolong_rows, restrict_rows
 from ..runtime.execution import Execution
 from .charge_sums import Array, Kernel
 
-DECAY = 32  # nodes of padding over which the window's inverse decays; with fewer, it reaches the kernel's periodic kink
-RADIUS = 8  # radius of the near part in coarse cells; with less, coarse cells no longer resolve the far part
-MATCHED = 8  # derivatives in which the two parts of the Student kernel agree; with fewer, the far part is less smooth
-GAUSSIAN_RADIUS = 6.5  # beyond it exp(-r^2) is below 1e-18, and there is no far part
-SPLIT_FROM = 400  # nodes along an axis; on smaller grids, two grids take longer than one
+DECAY = 32  # nodes of padding for the window's inverse to decay; with fewer, it reaches the kernel's periodic kink
+RADIUS = 8  # radius of the near part in coarse cells; if smaller, coarse cells cannot resolve the far part
+MATCHED = 8  # derivatives of the Student kernel's two parts that agree; with fewer, the far part is less smooth
+GAUSSIAN_RADIUS = 6.5  # beyond this, exp(-r^2) is below 1e-18, so there is no far part
+SPLIT_FROM = 400  # nodes along an axis; below this, two grids take longer than one
 
 Profile = Callable[[Array], Array]  # a radial kernel as a function of the squared distance
 
@@ -38,7 +38,7 @@ WINDOW_SLOPE = np.roll(WINDOW * np.arange(WIDTH - 1, -1, -1)[:, None], 1, axis=0
 
 
 def window_weights(fractions: Array) -> Array:
-    """Return the weights (m, WIDTH) of the nodes that points at these fractions of a cell touch."""
+    """Return the weights (m, WIDTH) of the nodes touched by points at these fractions of a cell."""
     weights: Array = _powers(fractions) @ WINDOW
     return weights
 
@@ -61,9 +61,9 @@ def _window_transform(angles: Array) -> Array:
 
 
 class Convolution(Protocol):
-    """A map from the charges of the nodes to the field at the nodes."""
+    """Map from the charges at the nodes to the field at the nodes."""
 
-    near: Array  # field of a unit charge at a node, at the nodes around it: the part that varies within cells
+    near: Array  # field of a unit charge on the surrounding nodes: only the part that varies within cells
     near_at_zero: float  # its exact value at distance zero
 
     def __call__(self, grid: Array, execution: Execution) -> Array:
@@ -73,7 +73,7 @@ class Convolution(Protocol):
 def choose_convolution(
     kernel: Kernel, offset: float, spacing: float, shape: tuple[int, ...], dtype: Any
 ) -> Convolution:
-    """Return the faster convolution with `kernel` less the constant `offset`, which is 0 on large grids."""
+    """Return the faster convolution with `kernel` minus the constant `offset`, which is 0 on large grids."""
     if len(shape) == 1 or max(shape) < SPLIT_FROM:
         return Padded(lambda squared: kernel(squared) - offset, spacing, shape, dtype)
     return Split(kernel, spacing, shape, dtype)
@@ -90,7 +90,7 @@ class Padded:
         Number of nodes along every axis.
     dtype : float32 or float64
     ratio : int
-        Width of this grid's cells in cells of the grid on which the charges were spread. If it is more than 1, the
+        Cell width of this grid, in cells of the grid onto which the charges were spread. If it is more than 1, the
         window of that grid is divided out as well.
     """
 
@@ -147,7 +147,7 @@ class Split:
 
 
 def _student_far(radius: float) -> Profile:
-    """Return 1 / (1 + r^2) beyond the radius and its Taylor polynomial in r^2 at the radius inside."""
+    """Return 1 / (1 + r^2) outside the radius, and inside it the Taylor polynomial in r^2 around the radius."""
     edge = 1.0 + radius**2
 
     def far(squared: Array) -> Array:
@@ -159,7 +159,7 @@ def _student_far(radius: float) -> Profile:
 
 
 def _convolve(grid: Array, transform: Array, lengths: tuple[int, ...], execution: Execution) -> Array:
-    """Multiply the transform of the grid, skipping rows that are zero or that nobody reads."""
+    """Multiply the transform of the grid by `transform`, skipping rows that are zero or not needed."""
     workers = execution.n_threads
     wave = fft.rfft(grid, lengths[-1], axis=-1, workers=workers)
     if grid.ndim == 2:
@@ -181,8 +181,8 @@ def _kernel_transform(
 ) -> tuple[Array, Array]:
     """Compute the transform of the kernel on the periodic grid, divided by the squared transforms of the windows.
 
-    Also return the field of a unit charge at a node, at the nodes up to WIDTH - 1 away. The kernel is even along every
-    axis, so cosine transforms of one half are enough.
+    Also return the field of a unit charge at a node, on the nodes up to WIDTH - 1 away. The kernel is even along every
+    axis, so cosine transforms of one half suffice.
     """
     axes = range(len(lengths))
     squared: Any = sum(_along(axis, lengths, (np.arange(lengths[axis] // 2 + 1) * spacing) ** 2) for axis in axes)
@@ -193,7 +193,7 @@ def _kernel_transform(
         half /= _along(axis, lengths, divisor**2)
     near = fft.idctn(half, type=1)[tuple(slice(WIDTH) for _ in axes)]
     around = near[np.ix_(*[np.abs(np.arange(1 - WIDTH, WIDTH))] * len(lengths))]
-    whole = half if len(lengths) == 1 else np.concatenate([half, half[-2:0:-1]])  # the last axis stays a half
+    whole = half if len(lengths) == 1 else np.concatenate([half, half[-2:0:-1]])  # the last axis stays halved
     return whole, around
 
 

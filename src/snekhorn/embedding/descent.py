@@ -1,4 +1,4 @@
-"""The descent: gradient steps on a layout, in two phases, until the loss no longer decreases."""
+"""Run gradient descent on a layout, in two phases, until the loss no longer decreases."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from .latent import SumMethod
 from .objective import Objective
 from .schedule import Phase, Schedule
 
-SMALL_LOSS = 1e-2  # smaller losses count as this much; one that tends to 0 would decrease relatively for ever
+SMALL_LOSS = 1e-2  # lower limit for relative decreases; a loss that tends to 0 would never converge otherwise
 REORDER_FROM = 20_000  # points; with more, sorting them so that neighbours share cache lines saves time
-POINTS_PER_CELL = 16  # on average, in the grid that sorts them; with more, points of one cell are farther apart
+POINTS_PER_CELL = 16  # on average, in the grid used for sorting; with more, points of one cell are farther apart
 
 Callback = Callable[[int, float, Array], Any]
 
 
 class Stop(str, Enum):
-    """Why a descent stopped; the text tells the user what to do."""
+    """Reasons for a descent to stop; each text says what the user can do."""
 
     CONVERGED = "converged: the loss decreases by less than tol per iteration"
     MAX_ITER = "stopped at max_iter while the loss was still falling; raise max_iter to go on"
     CALLBACK = "stopped by a callback"
-    INTERRUPTED = "interrupted from the keyboard; the layout is the one reached so far"
+    INTERRUPTED = "interrupted from the keyboard; the layout is the last one reached"
 
 
 @dataclass
 class EmbeddingReport:
-    """Outcome of a descent.
+    """Report on a descent.
 
     Attributes
     ----------
@@ -46,14 +46,13 @@ class EmbeddingReport:
     n_iter : int
         Number of gradient steps.
     reason : str
-        Why the descent stopped, in words.
+        Why the descent stopped.
     iterations, losses : list of int, list of float
         Iterations at which the loss was computed, and its value per point, without exaggeration. The loss is the
         divergence of P from Q if the rows of P sum to 1, or if Q is not doubly stochastic. Otherwise it is the joint
         objective of layout and potential.
     marginal_gap : float or None
-        Largest distance of a row sum of Q from 1, if Q is doubly stochastic; None after an interrupt while Q was
-        balanced.
+        Largest deviation of a row sum of Q from 1, if Q is doubly stochastic; None if balancing Q was interrupted.
     method : {"exact", "fft"}
         How the sums over all pairs were computed.
     """
@@ -68,11 +67,11 @@ class EmbeddingReport:
 
     @property
     def interrupted(self) -> bool:
-        """Whether an interrupt from the keyboard ended the descent."""
+        """Whether a keyboard interrupt ended the descent."""
         return self.reason == Stop.INTERRUPTED.value
 
     def stop(self, reason: Stop) -> None:
-        """Note why the descent stopped."""
+        """Record why the descent stopped."""
         self.reason, self.converged = reason.value, reason is Stop.CONVERGED
 
     def __str__(self) -> str:
@@ -90,7 +89,7 @@ def minimize(
     callbacks: Sequence[Callback] = (),
     verbose: bool = False,
 ) -> tuple[Array, EmbeddingReport]:
-    """Minimise the objective from the layout Z; return the layout reached and the report.
+    """Minimise the objective, starting from the layout Z; return the final layout and the report.
 
     Parameters
     ----------
@@ -100,7 +99,7 @@ def minimize(
     optimizer : Optimizer
     schedule : Schedule
     callbacks : sequence of callables
-        Called at every check with (iteration, loss, layout); the descent stops if one of them returns True.
+        Functions called at every check with (iteration, loss, layout); the descent stops if one of them returns True.
     verbose : bool
         Whether to show progress.
     """
@@ -111,7 +110,7 @@ def minimize(
         except KeyboardInterrupt:
             reason = Stop.INTERRUPTED
     try:
-        descent.permute(np.argsort(descent.order))  # back to the order of the caller
+        descent.permute(np.argsort(descent.order))  # restore the caller's order
     except KeyboardInterrupt:  # delayed until the order was restored
         reason = Stop.INTERRUPTED
     descent.report.stop(reason)
@@ -119,7 +118,7 @@ def minimize(
 
 
 class _Descent:
-    """The state of a descent."""
+    """State of a descent."""
 
     def __init__(
         self,
@@ -134,9 +133,9 @@ class _Descent:
         self.callbacks, self.bar = callbacks, bar
         self.Z = np.array(Z, dtype=float, order="C")
         self.order = np.arange(len(Z))
-        self.damping = 1.0  # factor of the steps, halved when the loss rises
-        self.accepted: tuple[float, Array] | None = None  # loss and layout of the last check that had not risen
-        self.n_still = 0  # consecutive checks without a decrease
+        self.damping = 1.0  # factor of the steps, halved when the loss increases
+        self.accepted: tuple[float, Array] | None = None  # loss and layout at the last check without an increase
+        self.n_still = 0  # consecutive checks without a sufficient decrease
         self.report = EmbeddingReport()
 
     def run(self) -> Stop:
@@ -170,7 +169,7 @@ class _Descent:
         return self.report.n_iter % self.schedule.check_every == 0
 
     def check(self) -> bool:
-        """Centre the layout, which may drift, and record the loss; return whether a callback asks to stop."""
+        """Centre the layout, because it may drift, and record the loss; return whether a callback requests a stop."""
         self.Z -= self.objective.execution.sum(self.Z, axis=0) / len(self.Z)
         loss = self.objective.loss(self.Z)
         self.report.iterations.append(self.report.n_iter)
@@ -181,7 +180,7 @@ class _Descent:
         return any(answers)
 
     def has_converged(self) -> bool:
-        """Compare the loss with that of the last check; if it has risen, return to that layout and halve the steps."""
+        """Compare the loss with the last check; if it has increased, return to that layout and halve the steps."""
         exaggeration = self.schedule.main.exaggeration
         loss = self.report.losses[-1] if exaggeration == 1.0 else self.objective.loss(self.Z, exaggeration)
         if self.accepted is None:
@@ -201,12 +200,12 @@ class _Descent:
         return self.n_still >= self.schedule.patience
 
     def sort_points(self) -> None:
-        """Sort many points so that those near each other in the layout are near each other in memory."""
+        """If there are many points, sort them so that neighbours in the layout are close in memory."""
         if len(self.Z) >= REORDER_FROM:
             self.permute(_locality_order(self.Z, self.objective.execution))
 
     def permute(self, order: NDArray[np.intp]) -> None:
-        with delayed_interrupts():  # with half of the state permuted, the layout would be of the wrong points
+        with delayed_interrupts():  # a half-permuted state would assign positions to the wrong points
             self.objective.permute(order)
             self.optimizer.permute(order)
             self.Z, self.order = self.Z[order], self.order[order]
@@ -218,7 +217,7 @@ class _Descent:
 
 
 def _locality_order(Z: Array, execution: Execution) -> NDArray[np.intp]:
-    """Return an order that follows the rows of a coarse grid, every other row backwards."""
+    """Return an order that follows the rows of a coarse grid, reversing every other row."""
     n_cells = int(np.sqrt(len(Z) / POINTS_PER_CELL)) + 1
     low, high = execution.min(Z, axis=0), execution.max(Z, axis=0)
     span = (high - low).max() or 1.0

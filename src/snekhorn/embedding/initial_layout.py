@@ -1,4 +1,4 @@
-"""Initial layouts: principal components, eigenvectors of P, or noise."""
+"""Compute initial layouts: principal components, eigenvectors of P, or noise."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from ..geometry.preprocessing import principal_components
 from .charge_sums import Array
 
-SPREAD = 1e-2  # standard deviation along the widest axis; the kernels are 1 wide, and in a wide start points get stuck
-NOISE = 1e-2  # spread of an axis on which nothing varies, relative to SPREAD; with 0, the axis would never be used
-FLAT = 1e-8  # axes with less than this fraction of the widest spread count as such
-SPECTRAL_STEPS = 100  # more would refine directions that the descent changes anyway
-SPECTRAL_EXTRA = 4  # directions beyond those wanted; with more, each step converges faster and takes longer
+SPREAD = 1e-2  # standard deviation along the widest axis; the kernels have width 1, so larger would trap points
+NOISE = 1e-2  # spread of axes without variation, relative to SPREAD; with 0, such axes would never be used
+FLAT = 1e-8  # axes with less than this fraction of the widest spread count as axes without variation
+SPECTRAL_STEPS = 100  # more steps would refine directions that the descent changes anyway
+SPECTRAL_EXTRA = 4  # extra directions; with more, convergence needs fewer steps, but each step takes longer
 
 
 def pca_layout(X: Any, n_components: int, seed: int = 0) -> Array:
@@ -30,16 +30,16 @@ def random_layout(n: int, n_components: int, seed: int) -> Array:
 
 
 def spectral_layout(P: Any, n_components: int, seed: int = 0) -> Array:
-    """Return the leading eigenvectors of the normalised P after the constant one.
+    """Return the leading eigenvectors of the normalised P, excluding the constant one.
 
     Subspace iteration takes a fixed number of steps. Unlike an eigenvalue solver that runs to convergence, it cannot
-    hang on graphs of many components, and an initial layout needs no more accuracy.
+    hang on graphs with many components, and an initial layout needs no higher accuracy.
     """
     n = P.shape[0]
     P = (P + P.T) / 2
     root = np.sqrt(np.maximum(np.asarray(P.sum(axis=1)).ravel(), np.finfo(float).tiny))
     constant = root / np.linalg.norm(root)
-    n_directions = min(n - 1, n_components + SPECTRAL_EXTRA)  # without the constant one
+    n_directions = min(n - 1, n_components + SPECTRAL_EXTRA)  # excluding the constant one
     V = np.random.default_rng(seed).normal(size=(n, n_directions))
     for _ in range(SPECTRAL_STEPS):
         V -= np.outer(constant, constant @ V)
@@ -57,13 +57,13 @@ def spectral_layout(P: Any, n_components: int, seed: int = 0) -> Array:
 
 
 def _rounding(X: Any) -> float:
-    """Return the variation that rounding alone may cause, of the entries of X or of its float64 components."""
+    """Return the variation that rounding alone may cause in X or in its float64 components."""
     eps = max(2 * float(np.finfo(X.dtype).eps), 64 * float(np.finfo(float).eps))
     return eps * max(float(X.max()), -float(X.min()))
 
 
 def _scaled(Z: Array, seed: int) -> Array:
-    """Scale Z to the standard spread and fill axes on which nothing varies with a little noise."""
+    """Scale Z to the standard spread, and replace axes without variation by a little noise."""
     Z = Z - Z.mean(axis=0)
     spread = Z.std(axis=0)
     widest = float(spread.max())

@@ -1,4 +1,4 @@
-"""The latent side Q of every method, and how its sums over all pairs are computed."""
+"""Define the latent affinity Q of every method, and how its sums over all pairs are computed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .charge_grid import GridSums
 from .charge_sums import ChargeSums, DirectSums, Kernel
 from .normalizations import DoublyStochastic, Normalization, RowNormalized, TotalNormalized
 
-DIRECT_LIMIT = {1: 500, 2: 2000}  # points, by dimension; above, the grid is faster than the direct sum
+DIRECT_LIMIT = {1: 500, 2: 2000}  # points, by dimension; above this, the grid is faster than the direct sum
 
 SumMethod = Literal["exact", "fft"]
 Normalized = Literal["total", "rows", "both"]
@@ -19,32 +19,32 @@ Normalized = Literal["total", "rows", "both"]
 
 @dataclass(frozen=True)
 class Latent:
-    """The kernel of Q, how Q is normalised, and the steps that suit both.
+    """Kernel of Q, its normalisation, and step sizes that suit both.
 
     Parameters
     ----------
     kernel : Kernel
     normalized : {"total", "rows", "both"}
-        Q sums to n, each of its rows sums to 1, or its rows and columns do (doubly stochastic).
+        Whether the total of Q is n, its rows sum to 1, or its rows and columns both sum to 1 (doubly stochastic).
     """
 
     kernel: Kernel
     normalized: Normalized
-    rise: ClassVar[int] = 200  # iterations; a faster rise may fling groups apart while the layout still expands
+    rise: ClassVar[int] = 200  # iterations; a faster rise may throw groups apart while the layout is still expanding
 
     @property
     def rate(self) -> float:
-        """Learning rate after early exaggeration; the Gaussian kernel's attraction grows with distance."""
+        """Learning rate after early exaggeration; lower for the Gaussian kernel's long-range attraction."""
         return 1.0 if self.kernel is Kernel.STUDENT else 0.25
 
     @property
     def momentum(self) -> float:
-        """Momentum after its rise; a larger one needs fewer iterations on many points and more on few."""
+        """Final momentum; a larger one needs fewer iterations for many points and more for few points."""
         return 0.95 if self.kernel is Kernel.STUDENT else 0.8
 
     @property
     def doubly_stochastic(self) -> bool:
-        """Whether rows and columns of Q sum to 1."""
+        """Whether the rows and columns of Q sum to 1."""
         return self.normalized == "both"
 
     def normalization(self, sums: ChargeSums, *, self_loops: bool) -> Normalization:
@@ -55,7 +55,7 @@ class Latent:
 
 
 def choose_method(method: Literal["auto", "exact", "fft"], n: int, n_components: int) -> SumMethod:
-    """Return the faster method for "auto"; there is no grid in three dimensions."""
+    """Return the method, choosing the faster one for "auto"; the grid needs one or two dimensions."""
     if method == "fft" and n_components not in DIRECT_LIMIT:
         raise InputError(f"method='fft' needs n_components=1 or 2, got {n_components}; use 'exact' or 'auto'.")
     if method != "auto":

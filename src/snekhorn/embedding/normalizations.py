@@ -1,6 +1,6 @@
-"""How Q is made from the latent kernel, and the repulsion that follows.
+"""Normalise the latent kernel to obtain Q, and compute the resulting repulsion.
 
-All three normalisations need nothing but sums of charges, without the points' own terms if Q has no diagonal.
+All three normalisations need only sums of charges, without the points' own terms if Q has no diagonal.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ import numpy as np
 
 from .charge_sums import Array, ChargeSums
 
-WARM_UP = 12  # most Sinkhorn steps on a first layout; with self-loops, each halves the error of the row sums
-WARM_GAP = 0.1  # error of the row sums that ends the warm-up; later steps reduce it, so a smaller one costs time
+WARM_UP = 12  # maximum number of Sinkhorn steps on the first layout; with self-loops, each halves the row-sum error
+WARM_GAP = 0.1  # row-sum error that ends the warm-up; later steps reduce it, so a smaller value only costs time
 
 
 class Normalization(Protocol):
-    """What the objective needs of a normalisation."""
+    """Interface between the objective and a normalisation."""
 
     sums: ChargeSums
 
     def repulsion(self, Z: Array, row_sums: Array) -> Array:
-        """Return n times the gradient (n, d) of the normalisation's part of the loss; `row_sums` are those of P."""
+        """Return n times the gradient (n, d) of the loss term of the normalisation; `row_sums` belong to P."""
 
     def value(self, Z: Array, row_sums: Array) -> float:
-        """Return n times the normalisation's part of the loss; `row_sums` are those of P."""
+        """Return n times the loss term of the normalisation; `row_sums` belong to P."""
 
     def permute(self, order: Any) -> None:
         """Apply the permutation `order` to the points."""
 
 
 class DoublyStochastic:
-    """Q_ij = exp(f_i + f_j) k_ij with rows that sum to 1 (SNEkhorn, t-SNEkhorn).
+    """Doubly stochastic Q_ij = exp(f_i + f_j) k_ij (SNEkhorn, t-SNEkhorn).
 
     The loss is the joint objective <P, C> - 2 <f, 1> + sum Q. It is convex in f, and its minimum over f makes Q doubly
     stochastic. Its gradient in Z is exact for any f, so f may lag behind: one Sinkhorn step per gradient is enough. The
-    state is the charges q = e^f, for which the step f <- (f - log phi) / 2 reads q <- sqrt(q / phi).
+    state consists of the charges q = e^f, for which the step f <- (f - log phi) / 2 becomes q <- sqrt(q / phi).
 
     Parameters
     ----------
@@ -51,11 +51,11 @@ class DoublyStochastic:
 
     @property
     def potential(self) -> Array | None:
-        """f, the logarithms of the charges; None before the first layout."""
+        """Potential f, the logarithm of the charges; None before the first layout."""
         return None if self.charges is None else np.log(self.charges)
 
     def repulsion(self, Z: Array, row_sums: Array) -> Array:
-        if not self.self_loops:  # Q may have negative eigenvalues then, and a single step may overshoot
+        if not self.self_loops:  # Q may then have negative eigenvalues, and a single step may overshoot
             self.balance(Z, tol=WARM_GAP, max_steps=WARM_UP)
         charges = self._warm_charges(Z)
         phi, slope = self._field(Z, charges)
@@ -69,7 +69,7 @@ class DoublyStochastic:
         return float(total - 2.0 * execution.sum(np.log(charges)) - charges.size)
 
     def balance(self, Z: Array, tol: float, max_steps: int) -> float:
-        """Take Sinkhorn steps until every row sum of Q is within `tol` of 1; return the largest distance from 1."""
+        """Take Sinkhorn steps until every row sum of Q is within `tol` of 1; return the largest deviation from 1."""
         charges = self._warm_charges(Z)
         for step in range(max_steps + 1):
             phi, _ = self._field(Z, charges)
@@ -88,7 +88,7 @@ class DoublyStochastic:
         if not self.self_loops:
             return self.sums.of_others(Z, charges)
         phi, slope = self.sums(Z, charges)
-        return np.maximum(phi, charges), slope  # the field is at least a point's own term
+        return np.maximum(phi, charges), slope  # the field is at least the point's own term
 
     def _warm_charges(self, Z: Array) -> Array:
         if self.charges is None:
@@ -98,11 +98,11 @@ class DoublyStochastic:
 
 
 def _sinkhorn_step(charges: Array, phi: Array) -> Array:
-    return np.sqrt(charges) / np.sqrt(phi)  # their ratio itself may overflow
+    return np.sqrt(charges) / np.sqrt(phi)  # the ratio itself could overflow
 
 
 class TotalNormalized:
-    """Q_ij = n k_ij / sum_{k != l} k_kl, without diagonal (t-SNE, symmetric SNE)."""
+    """Q_ij = n k_ij / sum_{k != l} k_kl, without a diagonal (t-SNE, symmetric SNE)."""
 
     def __init__(self, sums: ChargeSums) -> None:
         self.sums = sums
@@ -122,7 +122,7 @@ class TotalNormalized:
 
 
 class RowNormalized:
-    """Q_ij = k_ij / sum_{l != i} k_il, without diagonal (SNE)."""
+    """Q_ij = k_ij / sum_{l != i} k_il, without a diagonal (SNE)."""
 
     def __init__(self, sums: ChargeSums) -> None:
         self.sums = sums

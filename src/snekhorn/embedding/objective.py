@@ -1,12 +1,12 @@
-"""The loss of a layout and its gradient, for every pairing of an affinity P with a latent Q.
+"""Compute the loss of a layout and its gradient, for any combination of an affinity P and a latent Q.
 
-Rows of P sum to 1 on average, so the divergence is per point and a learning rate means the same for any n. With C the
-latent cost (k = exp(-C)), all methods minimise
+Rows of P sum to 1 on average, so the divergence is per point and the learning rate does not depend on n. All methods
+minimise, with the latent cost C (k = exp(-C)),
 
-    KL(P | Q) = sum P log P + <P, C> + (the part of the normalisation of Q).
+    KL(P | Q) = sum P log P + <P, C> + (normalisation of Q).
 
-The gradient is that of <P, C>, the attraction, plus that of the normalisation, the repulsion, which is the field of
-charges:
+The gradient of <P, C> is the attraction, and the gradient of the normalisation is the repulsion. The repulsion is the
+field of charges:
 
     Q doubly stochastic   charges e^f, with f from Sinkhorn's algorithm
     Q of total sum n      charges 1
@@ -32,13 +32,13 @@ from .charge_sums import OVERFLOW, Array, Kernel
 from .latent import Latent, SumMethod, make_charge_sums
 from .normalizations import DoublyStochastic, Normalization
 
-WIDEST = 1e9  # largest coordinate of a layout that has not diverged
-NEGLIGIBLE = 1e-6  # fraction of a row's mass that may be left out; a larger one would show in the loss
-MANY = 0.05  # fraction of negligible entries from which leaving them out is worth a copy of P
-ENTRIES_AT_ONCE = 2**22  # entries of P per block; larger blocks take more memory beside P
-HUB = 2.0  # mass, relative to the usual one, above which steps are shortened; the usual step may overshoot there
-SINKHORN_STEPS = 100  # most steps that balance Q at the end; each halves the error of the row sums
-FINE_MARGINAL = 1e-4  # tolerance of the row sums of Q below which the default grid is not accurate enough
+WIDEST = 1e9  # a layout with larger coordinates has diverged
+NEGLIGIBLE = 1e-6  # fraction of a row's mass that may be dropped; a larger value would affect the loss noticeably
+MANY = 0.05  # fraction of negligible entries above which dropping them is worth a copy of P
+ENTRIES_AT_ONCE = 2**22  # entries of P per block; larger blocks take more memory in addition to P
+HUB = 2.0  # mass, relative to the average, above which steps are shortened because they may overshoot
+SINKHORN_STEPS = 100  # maximum number of steps to balance Q at the end; each halves the row-sum error
+FINE_MARGINAL = 1e-4  # for smaller tolerances on the row sums of Q, the default grid is not accurate enough
 
 
 def make_objective(
@@ -66,18 +66,18 @@ def make_objective(
 
 
 class Objective:
-    """KL(P | Q) per point, and its gradient.
+    """Objective KL(P | Q) per point, with its gradient.
 
     Parameters
     ----------
     P : array or sparse matrix of shape (n, n)
         Non-negative; scaled here so that rows sum to 1 on average.
     normalization : Normalization
-        Its sums define the kernel and the execution.
+        Normalisation of Q; its sums define the kernel and the execution.
     dtype : float32 or float64
         Precision of the sums over P.
     symmetric : bool
-        Whether P is symmetric. If it is not, its symmetric part is used, which is all that <P, C> depends on.
+        Whether P is symmetric. If it is not, its symmetric part is used, because <P, C> depends on nothing else.
     """
 
     def __init__(self, P: Any, normalization: Normalization, *, dtype: Any, symmetric: bool = True) -> None:
@@ -87,7 +87,7 @@ class Objective:
         self.execution = normalization.sums.execution
         scale = P.shape[0] / P.sum(dtype=float)
         self.negative_entropy = _negative_entropy(P.data, scale)
-        self.row_sums = self.mass = _row_sums(P) * scale  # mass: the mean of row and column sums
+        self.row_sums = self.mass = _row_sums(P) * scale  # mass is the mean of row and column sums
         if not symmetric:
             P = ((P + P.T) / 2).tocsr()
             self.mass = _row_sums(P) * scale
@@ -103,29 +103,29 @@ class Objective:
 
     @property
     def potential(self) -> Array | None:
-        """f, if Q is doubly stochastic; None before the first layout."""
+        """Potential f, if Q is doubly stochastic; None before the first layout."""
         return self.normalization.potential if isinstance(self.normalization, DoublyStochastic) else None
 
     def gradient(self, Z: Array, exaggeration: float = 1.0) -> Array:
         """Return n times the gradient (n, d) of the loss, with the attraction multiplied by `exaggeration`."""
-        if not self.execution.max(np.abs(Z)) < WIDEST:  # NaN fails this test, too
+        if not self.execution.max(np.abs(Z)) < WIDEST:  # NaN also fails this test
             raise LayoutOverflowError(OVERFLOW)
         attraction = np.empty(Z.shape, dtype=self._data.dtype)
         self._run_over_pairs(attract, Z, attraction)
         return self.normalization.repulsion(Z, self.row_sums) + (4.0 * exaggeration) * attraction
 
     def pull_of_hubs(self) -> Array | None:
-        """Return how much more strongly than usual each point is attracted, if that limits the step; else None.
+        """Return the attraction of each point relative to the average, if it limits the step; otherwise None.
 
-        The Gaussian kernel attracts in proportion to distance and mass. Hubs, points of many times the usual mass in a
-        P that is not doubly stochastic, would overshoot further at every iteration without smaller steps.
+        With the Gaussian kernel, attraction is proportional to distance and mass. In a P that is not doubly stochastic,
+        hubs have many times the average mass. Without smaller steps they would overshoot further at every iteration.
         """
         if self.kernel is Kernel.STUDENT or self.execution.max(self.mass) <= HUB:
             return None
         return np.asarray(np.maximum(self.mass, 1.0)[:, None])
 
     def loss(self, Z: Array, exaggeration: float = 1.0) -> float:
-        """Return the loss, with the attraction's part multiplied by `exaggeration`; raise if it is not finite."""
+        """Return the loss, with the attraction term multiplied by `exaggeration`; raise if it is not finite."""
         energies = np.empty(self.n_points)
         self._run_over_pairs(energy, Z, energies)
         attraction = float(self.execution.sum(energies))
@@ -135,8 +135,8 @@ class Objective:
     def divergence(self, Z: Array) -> float:
         """Return KL(P | Q) / n.
 
-        It equals the loss unless Q is doubly stochastic and P is not: the loss is the joint objective of layout and
-        potential then, which differs by 2 <f, 1 - mass>.
+        It equals the loss unless Q is doubly stochastic and P is not. In that case the loss is the joint objective of
+        layout and potential, which differs by 2 <f, 1 - mass>.
         """
         loss = self.loss(Z)
         if (f := self.potential) is None:
@@ -145,13 +145,13 @@ class Objective:
 
     @property
     def divergence_of_one_place(self) -> float:
-        """Divergence of a layout with all points in one place, which any useful layout improves on."""
+        """Divergence of a layout with all points in one place; any useful layout has a lower divergence."""
         return self.negative_entropy / self.n_points + float(np.log(self.n_points))
 
     def balance(self, Z: Array, marginal_tol: float) -> float | None:
-        """Balance a doubly stochastic Q at a finished layout; return the largest distance of a row sum from 1.
+        """Balance a doubly stochastic Q for a finished layout; return the largest deviation of a row sum from 1.
 
-        Return None for another Q, whose rows need no balancing.
+        Return None for any other Q, which needs no balancing.
         """
         if not isinstance(self.normalization, DoublyStochastic):
             return None
@@ -183,7 +183,7 @@ def _finite(loss: float) -> float:
 
 
 def _matched(P: Any, latent: Latent) -> Any:
-    """Bring P into the form of Q: without diagonal if Q has none, with rows that sum to 1 if those of Q do."""
+    """Match P to Q: drop the diagonal if Q has none, and scale rows to sum to 1 if the rows of Q do."""
     if not latent.doubly_stochastic:
         P = _without_diagonal(P)
     return _row_stochastic(P) if latent.normalized == "rows" else P
@@ -203,7 +203,7 @@ def _without_diagonal(P: Any) -> Any:
 
 def _row_stochastic(P: Any) -> Any:
     sums = np.asarray(P.sum(axis=1)).ravel()
-    sums = np.where(sums > 0.0, sums, 1.0)  # an empty row stays empty, for the check of P to find
+    sums = np.where(sums > 0.0, sums, 1.0)  # keep empty rows, so that the check of P finds them
     return sparse.diags(1.0 / sums) @ P if sparse.issparse(P) else P / sums[:, None]
 
 
@@ -212,7 +212,7 @@ def _row_sums(P: sparse.csr_matrix) -> Array:
 
 
 def _negative_entropy(data: Array, scale: float) -> float:
-    """Return sum P log P of the scaled entries, block by block: P may fill much of the memory."""
+    """Return sum P log P of the scaled entries, block by block, because P may fill much of the memory."""
     total = 0.0
     for start in range(0, data.size, ENTRIES_AT_ONCE):
         p = data[start : start + ENTRIES_AT_ONCE] * scale
@@ -221,7 +221,7 @@ def _negative_entropy(data: Array, scale: float) -> float:
 
 
 def _without_negligible(P: sparse.csr_matrix, scale: float) -> sparse.csr_matrix:
-    """Leave out entries that together hold less than NEGLIGIBLE of a row, if they are many."""
+    """Drop entries that together hold less than the fraction NEGLIGIBLE of a row, if there are many of them."""
     small = P.data < NEGLIGIBLE / P.shape[0] / scale
     if np.count_nonzero(small) < MANY * small.size:
         return P

@@ -1,10 +1,10 @@
 """Place new points in a finished layout, each independently of the others.
 
-A new point with affinities p_j to the points of the layout goes where it minimises its own divergence
+A new point with affinities p_j to the points of the layout is placed at the minimum of its own divergence
 
     L(z) = sum_j p_j C(z, z_j) + log phi(z),    phi(z) = sum_j e^{f_j} k(z, z_j),
 
-in which phi normalises its row of Q. The layout and its charges are frozen, so new points do not affect each other.
+where phi normalises its row of Q. The layout and its charges are fixed, so new points do not affect each other.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ..runtime.execution import Execution
 from .charge_sums import Array, Field, Kernel
 from .latent import Latent, SumMethod, make_charge_sums
 
-CANDIDATES = 8  # nearest neighbours whose positions are tried as starts; with fewer, poor local minima are more likely
-MAX_STEPS = 60  # per point; few need as many
-SHORTEST_STEP = 1e-3  # fraction of the full step at which a point stops; a smaller one takes longer for the last digits
-STILL = 1e-6  # a point that moves by less than this has arrived
+CANDIDATES = 8  # nearest neighbours tried as starting positions; with fewer, poor local minima are more likely
+MAX_STEPS = 60  # per point; few points need this many
+SHORTEST_STEP = 1e-3  # fraction of the full step at which a point stops; smaller takes longer and gains little
+STILL = 1e-6  # a point that moves by less than this has converged
 
 
 def frozen_field(Z: Array, log_charges: Array | None, latent: Latent, method: SumMethod, execution: Execution) -> Field:
@@ -32,10 +32,10 @@ def frozen_field(Z: Array, log_charges: Array | None, latent: Latent, method: Su
     ----------
     Z : array of shape (n, d)
     log_charges : array of shape (n,) or None
-        The potential f, if Q is doubly stochastic; None for charges of 1.
+        Potential f, if Q is doubly stochastic; None for unit charges.
     latent : Latent
     method : {"exact", "fft"}
-        How the layout was fitted.
+        Method used to fit the layout.
     execution : Execution
     """
     Z = np.asarray(Z, dtype=float)
@@ -71,7 +71,7 @@ def place(field: Field, Z: Array, indices: Any, p: Array, execution: Execution) 
             break
         tried = positions[rows] + step[rows, None] * move[rows]
         new_loss, new_move = problem.evaluate(rows, tried)
-        better = (new_loss < loss[rows]) & (new_loss > -np.inf)  # a field of 0 is noise
+        better = (new_loss < loss[rows]) & (new_loss > -np.inf)  # the loss is -inf if the field is 0, which is noise
         step[rows] = np.where(better, np.minimum(1.0, 2.0 * step[rows]), step[rows] / 2)
         rows = rows[better]
         positions[rows], move[rows], loss[rows] = tried[better], new_move[better], new_loss[better]
@@ -79,7 +79,7 @@ def place(field: Field, Z: Array, indices: Any, p: Array, execution: Execution) 
 
 
 class _PlacementLoss:
-    """L of the new points and a step that decreases it."""
+    """Loss L of the new points, and a step that decreases it."""
 
     def __init__(self, field: Field, Z: Array, indices: Any, p: Array, execution: Execution) -> None:
         self.field, self.execution = field, execution
@@ -87,9 +87,9 @@ class _PlacementLoss:
         self.indices, self.p = np.ascontiguousarray(indices), np.ascontiguousarray(p, dtype=float)
 
     def evaluate(self, rows: NDArray[np.intp], positions: Array) -> tuple[Array, Array]:
-        """Return L of some of the points, and minus its gradient over twice the weight of the attraction.
+        """Return L for some of the points, and minus its gradient divided by twice the weight of the attraction.
 
-        Without repulsion, that step would lead to the fixed point.
+        Without repulsion, this step would lead to the fixed point.
         """
         positions = np.ascontiguousarray(positions)
         m, d = positions.shape

@@ -1,4 +1,4 @@
-"""The schedule of a descent: its two phases, the steps of each, and when to stop."""
+"""Schedule a descent: its two phases, their steps, and the stopping rule."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from ..runtime.execution import Execution
 from ..solvers.descent_steps import Adam, Momentum, Optimizer
 from .latent import Latent
 
-EARLY_ITER = 250  # a third of max_iter if that is less; with fewer, points may not find their groups
-EARLY_RATE = 0.25  # learning rate of the early phase times its exaggeration; a larger one may overshoot
-EARLY_MOMENTUM = 0.8  # a larger one may fling groups apart while the layout expands
+EARLY_ITER = 250  # or a third of max_iter if that is less; with fewer, points may not find their groups
+EARLY_RATE = 0.25  # learning rate of the early phase times its exaggeration; larger may overshoot
+EARLY_MOMENTUM = 0.8  # larger may throw groups apart while the layout expands
 CHECK_EVERY = 50  # iterations between checks of the loss, each of which takes as long as an iteration
-PATIENCE = 2  # checks; with 1, a loss that oscillates may pass for one that has settled
+PATIENCE = 2  # checks; with 1, an oscillating loss may be mistaken for convergence
 
 OptimizerName = Literal["momentum", "adam"]
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A number of iterations with one exaggeration, and their steps.
+    """Number of iterations with constant exaggeration, and the parameters of their steps.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Phase:
     momentum : float
         Momentum, if the optimiser takes one.
     rise : int
-        Iterations in which the momentum rises to that value from the one of the phase before.
+        Number of iterations over which the momentum rises from its value in the previous phase.
     """
 
     n_iter: int
@@ -44,7 +44,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Early exaggeration, which finds the global arrangement, then the main descent.
+    """Early exaggeration, which finds the global arrangement, followed by the main descent.
 
     Attributes
     ----------
@@ -54,9 +54,9 @@ class Schedule:
     check_every : int
         Iterations between checks of the loss.
     patience : int
-        Number of consecutive checks that must find so small a decrease.
+        Number of consecutive checks with such a small decrease before the descent stops.
     careful : bool
-        Whether to return to the last layout that was checked, and halve the steps, when the loss has risen.
+        Whether to return to the last checked layout and halve the steps if the loss has increased.
     """
 
     early: Phase
@@ -68,7 +68,7 @@ class Schedule:
 
     @property
     def n_iter(self) -> int:
-        """Largest number of iterations."""
+        """Maximum number of iterations."""
         return self.early.n_iter + self.main.n_iter
 
     def momentum_at(self, iteration: int) -> float:
@@ -87,10 +87,11 @@ def make_schedule(
     max_iter: int,
     tol: float,
 ) -> Schedule:
-    """Build the schedule of an estimator's parameters.
+    """Build the schedule from the parameters of an estimator.
 
     Learning rates are divided by the exaggeration, because it multiplies the gradient. Adam, whose steps do not depend
-    on the scale of the gradient, follows the paper's protocol: one phase, a check at every iteration, no way back.
+    on the scale of the gradient, follows the paper's protocol: one phase, a check at every iteration, and no return to
+    an earlier layout.
     """
     rate = 1.0 if learning_rate == "auto" else float(learning_rate)
     if optimizer == "adam":
@@ -104,5 +105,5 @@ def make_schedule(
 
 
 def make_optimizer(optimizer: OptimizerName, shape: tuple[int, ...], execution: Execution) -> Optimizer:
-    """Build the optimiser of a layout of this shape."""
+    """Build the optimiser for a layout of this shape."""
     return Adam(shape) if optimizer == "adam" else Momentum(shape, execution)

@@ -1,6 +1,6 @@
-"""Estimators: check the input, compute P, lay it out, and keep what new points need.
+"""Estimators: check the input, compute P, lay it out, and keep what is needed to place new points.
 
-Every class of `snekhorn.registry.METHODS` is available from here.
+Every class in `snekhorn.registry.METHODS` can be imported from here.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ _CLASSES = classes(METHODS.values())
 __all__ = ["NeighborEmbedding", *_CLASSES]
 
 
-def __getattr__(name: str) -> Any:  # classes are imported when they are first used
+def __getattr__(name: str) -> Any:  # import classes on first use
     if name in _CLASSES:
         return _CLASSES[name].load()
     if name == "NeighborEmbedding":

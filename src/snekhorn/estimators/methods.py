@@ -1,4 +1,4 @@
-"""The five methods: each is an affinity of the data, and a latent kernel with its normalisation."""
+"""Define the five methods: each combines an affinity of the data with a latent kernel and its normalisation."""
 
 from ..embedding.charge_sums import Kernel
 from ..embedding.latent import Latent
@@ -6,7 +6,7 @@ from .neighbor_embedding import NeighborEmbedding
 
 
 class TSNEkhorn(NeighborEmbedding):
-    """t-SNEkhorn: the symmetric entropic affinity, matched by a doubly stochastic Student kernel.
+    """t-SNEkhorn: symmetric entropic affinity, matched by a doubly stochastic Student kernel.
 
         minimise KL(P | Q) over Z
         where Q_ij = exp(f_i + f_j) / (1 + |z_i - z_j|^2), with f such that the rows of Q sum to 1.
@@ -23,7 +23,7 @@ class TSNEkhorn(NeighborEmbedding):
 
 
 class SNEkhorn(NeighborEmbedding):
-    """SNEkhorn: like `TSNEkhorn`, with the Gaussian kernel.
+    """SNEkhorn: like `TSNEkhorn`, but with the Gaussian kernel.
 
     Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`.
     """
@@ -32,7 +32,7 @@ class SNEkhorn(NeighborEmbedding):
 
 
 class TSNE(NeighborEmbedding):
-    """t-SNE: the symmetrised entropic affinity, matched by a Student kernel that is normalised by its total sum.
+    """t-SNE: symmetrised entropic affinity, matched by a Student kernel that is normalised by its total sum.
 
     Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`.
 
@@ -45,7 +45,7 @@ class TSNE(NeighborEmbedding):
 
 
 class SymmetricSNE(NeighborEmbedding):
-    """Symmetric SNE: like `TSNE`, with the Gaussian kernel.
+    """Symmetric SNE: like `TSNE`, but with the Gaussian kernel.
 
     Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`.
     """
@@ -54,7 +54,7 @@ class SymmetricSNE(NeighborEmbedding):
 
 
 class SNE(NeighborEmbedding):
-    """SNE: the entropic affinity, matched by a Gaussian kernel that is normalised by row.
+    """SNE: entropic affinity, matched by a Gaussian kernel that is normalised by row.
 
     Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`.
 

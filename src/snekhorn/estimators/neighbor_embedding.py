@@ -1,4 +1,4 @@
-"""The estimator: check the input, compute P, lay it out, and keep what new points need."""
+"""Base estimator: check the input, compute P, lay it out, and keep what is needed to place new points."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from .resources import (
 )
 
 SEE_HERE = "Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`."
-DENSE_LIMIT = 3000  # points; up to this many n_neighbors="auto" uses all pairs
-GRAPH_TOL = 1e-6  # tolerance of P on a neighbour graph: a large layout, in float32, cannot tell a smaller one
-COLLAPSED = 1e-3  # width of a layout; in a narrower one, the kernels are the same for all pairs
-NEW_POINTS_AT_ONCE = 50_000  # each takes 4 kB at perplexity 30 while it is placed
+DENSE_LIMIT = 3000  # points; up to this number, n_neighbors="auto" uses all pairs
+GRAPH_TOL = 1e-6  # tolerance of P on a neighbour graph; smaller makes no difference to a large layout in float32
+COLLAPSED = 1e-3  # width of a layout; if it is narrower, the kernel is nearly the same for all pairs
+NEW_POINTS_AT_ONCE = 50_000  # placing a point takes 4 kB at perplexity 30, so larger batches take more memory
 
 Self = TypeVar("Self", bound="NeighborEmbedding")
 
@@ -52,82 +52,82 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
     n_components : int, default=2
         Dimension of the layout, 1 to 3.
     perplexity : float, default=30.0
-        Effective number of neighbours of every point.
+        Effective number of neighbours per point.
     metric : str, default="sqeuclidean"
-        Cost between points: any metric that scikit-learn knows, or "precomputed" for a matrix of costs or a sparse
-        neighbour graph as `sklearn.neighbors.KNeighborsTransformer` writes it. Costs are used as they are: pass squared
-        distances to match the default.
+        Cost between points: any metric that scikit-learn supports, or "precomputed" for a cost matrix or a sparse
+        neighbour graph such as the output of `sklearn.neighbors.KNeighborsTransformer`. Costs are used unchanged: pass
+        squared distances to match the default.
     n_neighbors : int, "auto" or None, default="auto"
-        Number of neighbours that the affinity is restricted to; None uses all points. "auto" uses all points up to
-        3,000, and three times the perplexity above.
+        Number of neighbours to which the affinity is restricted; None uses all points. "auto" uses all points if there
+        are at most 3,000, and otherwise three times the perplexity.
     affinity : None, affinity object or "precomputed", default=None
-        None uses the affinity of the method. An object of `snekhorn.affinities` matches any other P with the Q of the
-        method, and brings its own perplexity, metric, neighbours and self-loops. With "precomputed", X is P itself,
-        dense or sparse, of shape (n, n). Methods whose Q has no diagonal ignore that of P.
+        None uses the affinity of the method. An object from `snekhorn.affinities` combines its P with the Q of the
+        method, and its own perplexity, metric, neighbours and self-loops apply. With "precomputed", X is P itself,
+        dense or sparse, of shape (n, n). Methods whose Q has no diagonal ignore the diagonal of P.
     self_loops : bool, default=False
-        Whether the diagonal is part of P. It is in the paper; without it no mass is spent on the point itself, and
+        Whether the diagonal is part of P, as in the paper. Without it, no mass is spent on the point itself, and
         layouts are better.
     latent_self_loops : bool, default=True
-        Whether the diagonal is part of a doubly stochastic Q. The other methods have none.
+        Whether the diagonal is part of a doubly stochastic Q. The Q of the other methods has no diagonal.
     init : {"pca", "spectral", "random"} or array of shape (n, n_components), default="pca"
-        Initial layout. If there are no features, "pca" means "spectral". An array is used as it is.
+        Initial layout. If there are no features, "pca" means "spectral". An array is used unchanged.
     early_exaggeration : float, default=12.0
-        Factor of the attraction in the first 250 iterations (or the first third of `max_iter`, if that is less).
+        Attraction factor in the first 250 iterations (or the first third of `max_iter`, if that is less).
     exaggeration : float, default=1.0
-        Factor of the attraction afterwards. Values above 1 make clusters tighter and move them further apart.
+        Attraction factor in the remaining iterations. Values above 1 make clusters tighter and move them further apart.
     learning_rate : float or "auto", default="auto"
         Step size of the descent; "auto" is 1. It does not depend on the number of points.
     optimizer : {"momentum", "adam"}, default="momentum"
-        "adam" is the descent of the paper, without early exaggeration.
+        Optimiser of the descent. "adam" is the one used in the paper, without early exaggeration.
     max_iter : int, default=2000
         Maximum number of iterations.
     tol : float, default=3e-5
-        Stop when the loss decreases by less than `tol` (relative, per iteration) at two consecutive checks; with
-        "adam", at one.
+        Stop when the loss decreases by less than `tol` (relative, per iteration) at two consecutive checks, or at a
+        single check with "adam".
     marginal_tol : float, default=1e-2
-        Tolerance at the end on the distance of a row sum of a doubly stochastic Q from 1.
+        Tolerance on the deviation of the final row sums of a doubly stochastic Q from 1.
     method : {"auto", "exact", "fft"}, default="auto"
-        How sums over all pairs are computed: directly, or on a grid in time linear in n. "auto" takes the faster one.
+        How to compute sums over all pairs: directly, or on a grid in time linear in n. "auto" chooses the faster one.
     callbacks : callable, list of callables or None, default=None
-        Called every 50 iterations ("adam": every iteration) with (iteration, loss, layout). The descent stops if one of
-        them returns True.
+        Functions called with (iteration, loss, layout) every 50 iterations, or every iteration with "adam". The descent
+        stops if one of them returns True.
     n_jobs : int or None, default=None
         Number of threads; None and -1 use all cores. The result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Random seed of init="random". Other initial layouts depend on the data alone.
+        Random seed for init="random". Other initial layouts depend on the data alone.
     verbose : bool, default=False
-        Show progress.
+        Whether to show progress.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n, n_components)
         The layout.
     affinity_ : ndarray or sparse matrix of shape (n, n)
-        P.
+        The affinity P.
     potential_ : ndarray of shape (n,)
-        f, if Q is doubly stochastic.
+        The potential f, if Q is doubly stochastic.
     kl_divergence_ : float
         Divergence of P from Q, per point.
     n_iter_ : int
         Number of iterations.
     report_ : EmbeddingReport
-        Why the descent stopped, the history of the loss, and the largest distance of a row sum of Q from 1.
+        Why the descent stopped, the history of the loss, and the largest deviation of a row sum of Q from 1.
     affinity_report_ : SolveReport
-        How the affinity was computed, unless it was precomputed.
+        Report on the affinity, unless it was precomputed.
     perplexity_ : float
-        Perplexity of new points in `transform`. It is that of P, which is less than `perplexity` if rows cannot have
-        that one; of several perplexities, the largest requested (100 for "auto"); and that of the estimator if the
-        affinity has none.
+        Perplexity used for new points in `transform`. It is the perplexity of P, which is lower than `perplexity` if
+        rows are too short for it. For an affinity with several perplexities it is the largest requested (100 for
+        "auto"), and for an affinity without one it is the parameter `perplexity`.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
-        Names of the columns of X, if it has any.
+        Names of the columns of X, if X is a data frame.
     """
 
     latent: ClassVar[Latent]
 
     def __init_subclass__(cls, **arguments: Any) -> None:
-        """Let `help` of a method list the parameters, which are described once, here."""
+        """Copy the parameter descriptions, which are written only here, to the docstring of each method."""
         super().__init_subclass__(**arguments)
         if cls.__doc__ and NeighborEmbedding.__doc__:
             shared = NeighborEmbedding.__doc__.split("\n", 2)[2].strip()
@@ -139,7 +139,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         Parameters
         ----------
         X : array of shape (n, p)
-            Features, or whatever `metric` and `affinity` allow.
+            Features, or the input that `metric` and `affinity` describe.
         y : None
             Ignored.
 
@@ -151,7 +151,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         before = self.__dict__.copy()
         try:
             self._fit(X)
-        except BaseException:  # an earlier fit stays as it was
+        except BaseException:  # restore an earlier fit
             self.__dict__ = before
             raise
         return self
@@ -161,16 +161,16 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         return self.fit(X, y).embedding_
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Place new points in the layout, which stays as it is.
+        """Place new points in the layout, which does not change.
 
-        Each point is placed independently of the others, where its affinities to the points of the layout are matched
-        best. A row of the training data returns its coordinates in the layout (of equal rows, those of the first). The
-        perplexity is `perplexity_`, that of the fit; parameters that were changed since are ignored.
+        Each point is placed independently of the others, at the position that best matches its affinities to the points
+        of the layout. A row of the training data gets its coordinates in the layout; identical rows get those of the
+        first. The perplexity is `perplexity_`; parameters that were changed after the fit are ignored.
 
         Parameters
         ----------
         X : array of shape (m, p)
-            With metric="precomputed", costs of shape (m, n) to the points of the layout.
+            Features, or costs of shape (m, n) to the points of the layout if metric="precomputed".
 
         Returns
         -------
@@ -194,7 +194,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         return placed
 
     def save(self, path: Any) -> None:
-        """Write the fitted estimator to a file that `snekhorn.load` reads: a versioned format, without pickle."""
+        """Write the fitted estimator to a file for `snekhorn.load`, in a versioned format without pickle."""
         from .saved_models import save
 
         save(self, path)
@@ -241,11 +241,11 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         self.embedding_ = Z.astype(self._reference.dtype)
 
     def _checked_input(self, X: Any, *, reset: bool = True) -> Any:
-        """Return X as an array, a sparse matrix or neighbour lists, and note its columns."""
+        """Return X as an array, a sparse matrix or neighbour lists, and record its columns."""
         if self.takes_affinity:
             if not reset:
                 raise InputError(
-                    "affinity='precomputed' says nothing about new points; fit with features to transform."
+                    "affinity='precomputed' has no information about new points; fit to features to use transform."
                 )
             X = check_affinity_matrix(X, symmetric=self.latent.normalized != "rows")
             self._note_columns_without_names(X.shape[1])
@@ -260,7 +260,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
                 reset=reset,
                 accept_sparse="csr",
                 dtype=[np.float64, np.float32],
-                order="C",  # the rounding of a row's sums depends on its layout in memory
+                order="C",  # rounding depends on the memory order
                 ensure_all_finite=False,
                 ensure_min_samples=2 if reset else 1,
             )
@@ -268,18 +268,18 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         return X
 
     def _note_columns_without_names(self, n: int) -> None:
-        """Columns that are points have no names; forget those of an earlier fit."""
+        """Record n unnamed columns, and discard the names of an earlier fit."""
         self.n_features_in_ = n
         self.__dict__.pop("feature_names_in_", None)
 
     def _make_affinity(self, n: int) -> Affinity | None:
-        """Return what computes P, or None if X is P."""
+        """Return the affinity object that computes P, or None if X is P."""
         if self.takes_affinity:
             return None
         return self.default_affinity(n) if self.affinity is None else clone(self.affinity)
 
     def default_affinity(self, n: int) -> Affinity:
-        """Return the affinity of the method for n points, with the parameters of the estimator."""
+        """Return the method's own affinity for n points, with the parameters of the estimator."""
         all_pairs = self.n_neighbors is None or (self.n_neighbors == "auto" and n <= DENSE_LIMIT)
         shared: dict[str, Any] = {
             "metric": self.metric,
@@ -295,11 +295,11 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
 
     @property
     def _is_symmetric(self) -> bool:
-        """Whether P is symmetric by construction, or was checked to be."""
+        """Whether P is symmetric by construction, or has been checked for symmetry."""
         return (self.affinity is None or self.takes_affinity) and self.latent.normalized != "rows"
 
     def _check_resources(self, X: Any, affinity: Affinity | None, method: str, execution: Execution) -> None:
-        """Raise if memory is missing, and warn of hours of work, before any of it starts."""
+        """Raise if there is not enough memory, and warn if the fit may take hours, before any work is done."""
         beside = bytes_per_pair(symmetric=self._is_symmetric, doubly_stochastic=self.latent.doubly_stochastic)
         if affinity is None:
             require_memory_for_affinity(X, beside)
@@ -320,7 +320,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         self.perplexity_ = float(getattr(affinity, "perplexity_", asked))
 
     def _initial_layout(self, X: Any, P: Any) -> NDArray[Any]:
-        """Compute the initial layout that `init` names."""
+        """Compute the initial layout that `init` specifies."""
         if self.init == "random":
             seed = check_random_state(self.random_state).randint(2**31)
             return random_layout(P.shape[0], self.n_components, seed)
@@ -329,11 +329,11 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         return pca_layout(X, self.n_components)
 
     def _finish(self, objective: Objective, Z: NDArray[Any], report: EmbeddingReport) -> None:
-        """Balance Q, and keep how it all went."""
+        """Balance Q, store the results, and warn about problems."""
         name = type(self).__name__
         try:
             report.marginal_gap = objective.balance(Z, self.marginal_tol)
-        except KeyboardInterrupt:  # the layout is complete: only the last digits of f are missing
+        except KeyboardInterrupt:  # the layout is complete; only the last digits of f are missing
             report.stop(Stop.INTERRUPTED)
         self.kl_divergence_ = objective.divergence(Z)
         if (potential := objective.potential) is not None:
@@ -349,18 +349,18 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
             warn(f"{name}: {report}.", ConvergenceWarning)
         if not isinstance(self.init, str) and self.kl_divergence_ > objective.divergence_of_one_place:
             warn(
-                f"{name}: the layout is worse than all points in one place would be, because init is so wide that "
-                "points no longer find each other; scale it to a standard deviation of 1 or less.",
+                f"{name}: the layout has a higher divergence than all points in one place, because init is so wide "
+                "that points do not attract each other; scale it to a standard deviation of 1 or less.",
                 ConvergenceWarning,
             )
         if np.ptp(Z, axis=0).max() < COLLAPSED:
             warn(
-                f"{name}: the layout has shrunk to one place, because P is nearly uniform; a lower perplexity, more "
+                f"{name}: the layout has collapsed to one place, because P is nearly uniform; a lower perplexity, more "
                 "points, or self_loops may help."
             )
 
     def _weights_of_new_points(self, X: Any, execution: Execution) -> tuple[Any, Any, Any]:
-        """Return neighbours of new points in the layout, their costs, and the affinities to them."""
+        """Return the neighbours of new points in the layout, with their costs and affinities."""
         n = len(self.embedding_)
         perplexity = min(self.perplexity_, n - 1.0)
         k = min(n, int(np.ceil(NEIGHBORS_PER_PERPLEXITY * perplexity)))
@@ -386,9 +386,9 @@ def _count_lists(X: tuple[Any, ...]) -> int:
         if len(indices) == len(distances):
             return len(indices)
         found = f"{len(indices)} and {len(distances)} rows"
-    except (TypeError, ValueError):  # not two, or without a length
+    except (TypeError, ValueError):  # not two items, or items without a length
         found = f"({', '.join(type(part).__name__ for part in X)})"
     raise InputError(
-        f"X is a tuple, which must be (indices, distances), two arrays of one shape (n, k); got {found}. "
+        f"X is a tuple, which must be (indices, distances), two arrays of the same shape (n, k); got {found}. "
         "Pass points as one array."
     )

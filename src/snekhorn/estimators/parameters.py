@@ -1,4 +1,4 @@
-"""The parameters that all estimators share, and the checks of their values."""
+"""Parameters that all estimators share, and their checks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Callback: TypeAlias = Callable[[int, float, NDArray[Any]], Any]
 
 
 class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
-    """The parameters of `NeighborEmbedding`, which describes them."""
+    """Parameters of `NeighborEmbedding`; see there for their descriptions."""
 
     def __init__(  # noqa: PLR0913
         self,
@@ -78,15 +78,15 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
 
     @property
     def cost_metric(self) -> str:
-        """The metric of the affinity: its own, if it is an object."""
+        """Metric of the affinity: its own if it is an object, otherwise the parameter `metric`."""
         return str(getattr(self.affinity, "metric", self.metric))
 
     def check_parameters(self) -> None:
-        """Raise for values that no data can make right."""
+        """Raise for values that are invalid for any data."""
         check_count(self.n_components, "n_components", largest=3)
         check_perplexity(self.perplexity)
         check_metric(self.metric)
-        count_neighbors(self.n_neighbors, 2, self.perplexity)  # raises unless it is a number of neighbours
+        count_neighbors(self.n_neighbors, 2, self.perplexity)  # raises if it is not a number of neighbours
         check_choice(self.self_loops, "self_loops", (True, False))
         check_choice(self.latent_self_loops, "latent_self_loops", (True, False))
         if isinstance(self.init, str):
@@ -101,7 +101,7 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         choose_method(self.method, 2, self.n_components)
         check_jobs(self.n_jobs)
         self._check_seed()
-        if not isinstance(self.verbose, bool | np.bool_):  # numbers are levels in other packages, and accepted
+        if not isinstance(self.verbose, bool | np.bool_):  # accept numbers, the verbosity levels of other packages
             check_count(self.verbose, "verbose", smallest=0)
         if any(not callable(callback) for callback in self.callback_list()):
             raise InputError(f"callbacks must be a callable, a list of callables or None; got {self.callbacks!r}.")
@@ -120,8 +120,8 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
             self.affinity.check_parameters()
         elif self.affinity is not None:
             raise InputError(
-                "affinity must be None, 'precomputed' or an object of snekhorn.affinities; to pass P itself, set it to "
-                f"'precomputed' and pass P as X. Got {self.affinity!r}."
+                "affinity must be None, 'precomputed' or an object from snekhorn.affinities; got "
+                f"{self.affinity!r}. To pass P itself, set affinity='precomputed' and pass P as X."
             )
 
     def _check_seed(self) -> None:

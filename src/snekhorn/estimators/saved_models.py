@@ -1,8 +1,8 @@
-"""Save fitted models to files, and load them: a NumPy archive with a JSON header, without pickle.
+"""Save and load fitted models as NumPy archives with a JSON header, without pickle.
 
-The header holds the version of the format, the class, the parameters and the plain attributes. Arrays and sparse
-matrices are entries of the archive. A file can name only the classes listed in `snekhorn.registry`, a pipeline of
-these, and the few parts below, so loading an untrusted file runs no code of its own.
+The header holds the format version, the class, the parameters and the plain attributes. Arrays and sparse matrices are
+entries of the archive. A file can refer only to the classes listed in `snekhorn.registry`, pipelines of these, and a
+few other objects listed below, so loading an untrusted file does not run any code from it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, EOFEr
 
 
 def save(model: Any, path: Any, *, source: Mapping[str, Any] | None = None) -> None:
-    """Write a fitted model to a file that `load` reads.
+    """Write a fitted model to a file for `load`.
 
     Callbacks and the state of a `numpy.random.RandomState` are left out. Nothing is written if any other part of the
     model cannot be saved.
@@ -45,11 +45,11 @@ def save(model: Any, path: Any, *, source: Mapping[str, Any] | None = None) -> N
     ----------
     model : estimator or Pipeline
         A fitted estimator such as `TSNEkhorn`, or a scikit-learn pipeline of
-        `snekhorn.geometry.preprocessing.Preprocessing` and such an estimator.
+        `snekhorn.geometry.preprocessing.Preprocessing` and an estimator.
     path : str or Path
-        File to write; ".npz" is the customary ending.
+        File to write; the usual suffix is ".npz".
     source : mapping or None, default=None
-        Plain values about the file that the model was made from, for `load_with_source`.
+        Plain values that describe the input file of the model, for `load_with_source`.
     """
     archive: dict[str, Any] = {}
     header = {
@@ -63,23 +63,23 @@ def save(model: Any, path: Any, *, source: Mapping[str, Any] | None = None) -> N
 
 
 def load(path: Any) -> Any:
-    """Read the model that `save` wrote.
+    """Load a model written by `save`.
 
     Parameters
     ----------
     path : str or Path
-        File that `save`, the method `save` of an estimator, or ``snekhorn embed --save-model`` wrote.
+        File written by `save`, by the `save` method of an estimator, or by ``snekhorn embed --save-model``.
 
     Returns
     -------
     estimator or Pipeline
-        What was saved: fitted, ready to `transform` new points.
+        The fitted model, ready to `transform` new points.
     """
     return load_with_source(path)[0]
 
 
 def load_with_source(path: Any) -> tuple[Any, dict[str, Any]]:
-    """Read the model that `save` wrote, and what it noted about the source of the data."""
+    """Load a model written by `save`, and the values stored as its `source`."""
     with open(path, "rb") as file:
         try:
             if not is_zipfile(file):  # np.load would complain about pickles
@@ -92,7 +92,7 @@ def load_with_source(path: Any) -> tuple[Any, dict[str, Any]]:
                 return _unpack_model(header, archive), _unpack(header.get("notes", NOTHING), archive)
         except UNREADABLE as error:
             reason = f"{type(error).__name__}: {error}"
-            raise InputError(f"{path} was not written by snekhorn, or is damaged ({reason}).") from error
+            raise InputError(f"{path} was not written by snekhorn, or is corrupt ({reason}).") from error
     raise InputError(f"{path} has format {version}, but this version reads formats up to {FORMAT}; upgrade snekhorn.")
 
 
@@ -104,7 +104,7 @@ def _pack_model(model: Any, prefix: str, archive: dict[str, Any]) -> dict[str, A
     kind = type(model).__name__
     if not _is_listed(type(model), _model_entries()):
         raise InputTypeError(
-            f"cannot save a {kind}; a file holds one of {_names(METHODS)}, or a pipeline of "
+            f"cannot save {kind}; a file holds one of {_names(METHODS)}, or a pipeline of "
             f"{Preprocessing.__name__} and one of these. Use pickle or joblib for other models."
         )
     check_is_fitted(model)
@@ -131,7 +131,7 @@ def _pack(value: Any, key: str, archive: dict[str, Any]) -> Any:
         return value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, np.random.RandomState):  # its state is no part of what was fitted
+    if isinstance(value, np.random.RandomState):  # its state is not part of the fitted model
         return None
     if isinstance(value, np.ndarray):
         archive[key] = value.astype(str) if value.dtype == object else value
@@ -149,7 +149,7 @@ def _pack(value: Any, key: str, archive: dict[str, Any]) -> Any:
 
 
 def _parts(value: Any, key: str) -> tuple[str, dict[str, Any]]:
-    """Return the name of an object of the package in the file, and what it is made of."""
+    """Return the name that an object of the package has in the file, and its parts."""
     if isinstance(value, NeighborIndex):
         return "reference", {"X": value.X, "metric": value.metric, "dtype": str(value.dtype)}
     kind = type(value).__name__
@@ -157,8 +157,8 @@ def _parts(value: Any, key: str) -> tuple[str, dict[str, Any]]:
         if not _is_listed(type(value), classes(AFFINITIES.values())):
             raise InputTypeError(
                 f"cannot save {key}={kind}(...): {kind} is not one of the affinities that a file can hold, "
-                f"{_names(AFFINITIES)}. Pickle the model instead, or fit with "
-                "affinity='precomputed' on P and save that, which keeps the layout but cannot place new points."
+                f"{_names(AFFINITIES)}. Pickle the model instead, or fit with affinity='precomputed' to P and save "
+                "that model, which keeps the layout but cannot place new points."
             )
         return kind, value.get_params(deep=False)
     if type(value) in REPORTS.values():

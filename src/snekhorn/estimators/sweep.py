@@ -1,4 +1,4 @@
-"""Lay out the same points at several perplexities: neighbours are searched once, and affinities start warm."""
+"""Lay out the same points at several perplexities, with one neighbour search and warm-started affinities."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ Model = TypeVar("Model", bound=NeighborEmbedding)
 
 
 def sweep(model: Model, X: Any, perplexities: Iterable[float]) -> Iterator[Model]:
-    """Fit a clone of `model` at each perplexity, from the smallest, and yield it.
+    """Fit a clone of `model` at each perplexity, smallest first, and yield it.
 
-    The clones have their own `affinity_` and cannot `transform`: fit again at the perplexity that you choose. Layouts
-    nearly match, but are not identical to, separate fits.
+    Each clone has its own `affinity_`, but cannot `transform` new points: fit again at the perplexity that you choose.
+    Layouts nearly match, but are not identical to, separate fits.
 
     Parameters
     ----------
     model : estimator
-        A method with its own affinity (affinity=None), for features.
+        Estimator with its own affinity (affinity=None) and a metric for features.
     X : array of shape (n, p)
         Features.
     perplexities : iterable of float
-        Perplexities to fit; repeated ones are fitted once.
+        Perplexities to fit; duplicates are fitted once.
 
     Yields
     ------
@@ -41,7 +41,7 @@ def sweep(model: Model, X: Any, perplexities: Iterable[float]) -> Iterator[Model
         A fitted clone of `model`.
     """
     if model.affinity is not None or model.metric == "precomputed":
-        raise InputError("sweep needs features and the method's own affinity; pass affinity=None and another metric.")
+        raise InputError("sweep needs features and the method's own affinity; set affinity=None and a feature metric.")
     X = check_points(X)
     models: list[Model] = [clone(model).set_params(perplexity=perplexity) for perplexity in sorted(set(perplexities))]
     if not models:
@@ -66,7 +66,7 @@ def sweep(model: Model, X: Any, perplexities: Iterable[float]) -> Iterator[Model
 
 
 def _shared_neighbors(largest: Affinity, X: Any) -> NeighborGraph:
-    """Search the neighbours that the largest perplexity needs; the others take the nearest of them."""
+    """Search for the neighbours that the largest perplexity needs; the others use the nearest of them."""
     check_metric(largest.metric)
     points, metric = whitened(X, largest.metric)
     n = X.shape[0]

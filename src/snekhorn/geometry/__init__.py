@@ -1,1 +1,1 @@
-"""From X to costs: checked inputs, dense costs, neighbour graphs, and the search for neighbours."""
+"""Turn X into costs: input checks, dense costs, neighbour graphs and neighbour search."""

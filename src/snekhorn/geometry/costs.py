@@ -1,4 +1,4 @@
-"""From X to costs: a full matrix, or a graph of the nearest neighbours."""
+"""Turn X into costs: a full matrix, or a neighbour graph."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ __all__ = ["Array", "Cost", "DenseCost", "Matrix", "NeighborGraph", "build_cost"
 Cost: TypeAlias = DenseCost | NeighborGraph
 
 NEIGHBORS_PER_PERPLEXITY = 3
-BYTES_PER_EDGE = 130  # peak memory of a neighbour graph that is made symmetric and turned into an affinity
-SPARSE_REMEDY = "set n_neighbors='auto' for a sparse affinity, whose memory grows with n only"
+BYTES_PER_EDGE = 130  # peak memory while a neighbour graph is symmetrised and turned into an affinity
+SPARSE_REMEDY = "set n_neighbors='auto' for a sparse affinity, whose memory grows linearly with n"
 GRAPH_REMEDY = "lower n_neighbors or perplexity"
 
 
 def build_cost(X: Any, *, metric: str, n_neighbors: int | str | None, perplexity: float, execution: Execution) -> Cost:
     """Compute the costs between the points of X, or take them from X if metric="precomputed".
 
-    X is an array of features. With metric="precomputed" it is a full cost matrix, a sparse neighbour graph as
-    `KNeighborsTransformer` writes it, a pair (indices, distances), or a `NeighborGraph`.
+    X is an array of features. With metric="precomputed" it is a full cost matrix, a sparse neighbour graph such as the
+    output of `KNeighborsTransformer`, a pair (indices, distances), or a `NeighborGraph`.
     """
     if metric == "precomputed":
         return _precomputed_cost(X, n_neighbors, perplexity, execution)
@@ -62,7 +62,7 @@ def count_neighbors(n_neighbors: int | str | None, n: int, perplexity: float) ->
 
 
 def search_neighbors(X: Any, k: int, metric: str, execution: Execution) -> NeighborGraph:
-    """Find the k nearest neighbours of every row of a whitened X, if there is memory for their affinity."""
+    """Find the k nearest neighbours of every row of a whitened X; raise if memory is too small for the affinity."""
     n = X.shape[0]
     require_memory(BYTES_PER_EDGE * n * k, f"a graph of {k} neighbours of {n} points and its affinity", GRAPH_REMEDY)
     graph = find_neighbors(X, k, metric, execution)
@@ -72,7 +72,7 @@ def search_neighbors(X: Any, k: int, metric: str, execution: Execution) -> Neigh
 
 
 def _precomputed_cost(X: Any, n_neighbors: int | str | None, perplexity: float, execution: Execution) -> Cost:
-    """Take precomputed costs, or the smallest of each row."""
+    """Return precomputed costs, or the smallest ones of each row."""
     if isinstance(X, NeighborGraph | tuple) or sparse.issparse(X):
         graph = X if isinstance(X, NeighborGraph) else _precomputed_graph(X, execution)
         k = count_neighbors(n_neighbors, graph.n_points, perplexity)
@@ -89,7 +89,7 @@ def _precomputed_cost(X: Any, n_neighbors: int | str | None, perplexity: float, 
 
 
 def _nearest_of_matrix(matrix: Array, points: NDArray[np.intp], k: int, execution: Execution) -> NeighborGraph:
-    """Find the k nearest neighbours of some points among them, by blocks of rows that do not copy the matrix."""
+    """Find the k nearest neighbours of `points` among themselves, in blocks of rows, without copying the matrix."""
     n = points.size
     indices, costs = np.empty((n, k), dtype=np.intp), np.empty((n, k), dtype=matrix.dtype)
     for block in row_blocks(n):
@@ -105,7 +105,7 @@ def _nearest_of_matrix(matrix: Array, points: NDArray[np.intp], k: int, executio
 
 
 def _precomputed_graph(X: Any, execution: Execution) -> NeighborGraph:
-    """Check a user's neighbour graph, and drop its diagonal and repeated edges."""
+    """Check a user-supplied neighbour graph, and drop its diagonal and duplicate edges."""
     indptr, indices, costs = _lists_of_tuple(X) if isinstance(X, tuple) else _lists_of_matrix(X)
     n = indptr.size - 1
     if n < 2:
@@ -113,10 +113,10 @@ def _precomputed_graph(X: Any, execution: Execution) -> NeighborGraph:
     if not (good := np.isfinite(costs) & (costs >= 0.0)).all():
         raise InputError(
             f"the precomputed graph has a distance of {costs[~good][0]}; distances must be finite and non-negative. "
-            "Drop these edges."
+            "Drop such edges."
         )
     n_edges = costs.size
-    require_memory(BYTES_PER_EDGE * n_edges, f"the affinity of a graph of {n_edges} edges", "pass a graph with fewer")
+    require_memory(BYTES_PER_EDGE * n_edges, f"the affinity of a graph of {n_edges} edges", "pass a smaller graph")
     row = np.repeat(np.arange(n), np.diff(indptr))
     other = row != indices
     isolated = np.flatnonzero(np.bincount(row[other], minlength=n) == 0)
@@ -143,7 +143,7 @@ def _lists_of_tuple(X: tuple[Any, ...]) -> tuple[Array, Array, Array]:
     indices, distances = _array_of(X[0], "indices"), _array_of(X[1], "distances")
     if indices.ndim != 2 or indices.shape != distances.shape:
         raise InputError(
-            "a precomputed pair (indices, distances) needs two arrays of one shape (n, k), "
+            "a precomputed pair (indices, distances) needs two arrays of the same shape (n, k), "
             f"got {indices.shape} and {distances.shape}."
         )
     n, k = indices.shape
@@ -151,7 +151,7 @@ def _lists_of_tuple(X: tuple[Any, ...]) -> tuple[Array, Array, Array]:
         raise InputError(f"precomputed neighbour indices must be whole numbers, got {indices.dtype}.")
     if indices.min(initial=0) < 0 or indices.max(initial=0) >= n:
         raise InputError(
-            f"precomputed neighbour indices must lie in 0 ... {n - 1}, got {indices.min()} to {indices.max()}."
+            f"precomputed neighbour indices must lie between 0 and {n - 1}, got {indices.min()} to {indices.max()}."
         )
     return k * np.arange(n + 1), indices.ravel(), _as_costs(distances).ravel()
 
@@ -159,7 +159,7 @@ def _lists_of_tuple(X: tuple[Any, ...]) -> tuple[Array, Array, Array]:
 def _lists_of_matrix(X: Any) -> tuple[Array, Array, Array]:
     """Check a square sparse matrix, and return its compressed rows."""
     if X.shape[0] != X.shape[1]:
-        raise InputError(f"a precomputed neighbour graph must be square, X has shape {X.shape}.")
+        raise InputError(f"a precomputed neighbour graph must be square, but X has shape {X.shape}.")
     X = sparse.csr_matrix(X)
     return X.indptr, X.indices, _as_costs(X.data)
 

@@ -1,7 +1,7 @@
-"""Costs between all pairs of points, and what affinities may ask of costs of either form.
+"""Costs between all pairs of points, and the interface that affinities use for dense and sparse costs.
 
-Costs know no affinity. They offer loops over the pairs of every row (`over_rows`, `in_order`), a map over all pairs
-(`map_pairs`), and a few properties of rows. `DenseCost` here and `NeighborGraph` offer the same.
+Costs are independent of any affinity. They provide loops over the pairs of every row (`over_rows`, `in_order`), a map
+over all pairs (`map_pairs`), and a few row-wise quantities. `DenseCost` and `NeighborGraph` have the same interface.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PairFormula: TypeAlias = Callable[[Array, Any, Any], Array]  # costs, rows i and
 
 @dataclass(frozen=True)
 class DenseCost:
-    """A full symmetric cost matrix with zero diagonal."""
+    """Full symmetric cost matrix with zero diagonal."""
 
     matrix: Array
     execution: Execution = field(default_factory=Threads)
@@ -55,24 +55,24 @@ class DenseCost:
         self.execution.run(loop.dense, self.n_points, self.n_pairs, self.matrix, *args)
 
     def in_order(self, loop: RowLoop, *args: Any) -> Any:
-        """Run a compiled loop that visits the rows one after the other, and return its result."""
+        """Run a compiled loop that visits the rows one after another, and return its result."""
         assert loop.dense is not None
         return self.execution.run_in_order(loop.dense, self.matrix, *args)
 
     def arranged(self, x: Array) -> Array:
-        """Arrange values of points, an array (m, n), as the loops read them fastest."""
+        """Return m values per point, an array (m, n), in the memory layout that is fastest for the loops."""
         return x
 
     def new_entries(self) -> Array:
-        """Return an array for one value per pair."""
+        """Return an empty array with one value per pair."""
         return np.empty_like(self.matrix)
 
     def as_matrix(self, entries: Array, diagonal: Array | None) -> Array:
-        """Return the entries of all pairs as a matrix; they include the diagonal."""
+        """Return the entries of all pairs as a matrix; they already include the diagonal."""
         return entries
 
     def map_pairs(self, formula: PairFormula, *, self_loops: bool) -> Array:
-        """Compute a matrix from ``formula(C_ij, i, j)``, by blocks of rows; a missing self-loop costs infinity."""
+        """Compute a matrix from ``formula(C_ij, i, j)``, in blocks of rows; without self-loops, C_ii is infinite."""
         out = np.empty_like(self.matrix)
         columns = np.arange(self.n_points)[None]
         for block in row_blocks(self.n_points):
@@ -87,16 +87,16 @@ class DenseCost:
         """Return the cost of every point to its k-th nearest other point."""
         out = np.empty(self.n_points)
         for block in row_blocks(self.n_points):
-            out[block] = np.partition(self.matrix[block], k, axis=1)[:, k]  # the point itself comes first
+            out[block] = np.partition(self.matrix[block], k, axis=1)[:, k]  # position 0 is the point itself
         return out
 
     def symmetrized(self) -> DenseCost:
-        """Return the costs themselves, which are symmetric already."""
+        """Return the costs themselves, which are already symmetric."""
         return self
 
 
 def row_blocks(n: int) -> Iterator[slice]:
-    """Yield slices of a few rows; a temporary of the whole matrix would double the memory."""
+    """Yield slices of a few rows; a temporary copy of the whole matrix would double the memory."""
     for start in range(0, n, ROWS_AT_ONCE):
         yield slice(start, min(start + ROWS_AT_ONCE, n))
 
@@ -116,14 +116,14 @@ def dense_costs(X: Any, metric: str, execution: Execution) -> Array:
         out = pairwise_distances(X, metric="euclidean" if squared else metric, n_jobs=execution.n_threads)
     if squared:
         np.square(out, out=out)
-    out = symmetrize_in_place(out.astype(X.dtype, copy=False))  # rounding leaves some metrics slightly asymmetric
-    np.maximum(out, 0.0, out=out)  # or negative
+    out = symmetrize_in_place(out.astype(X.dtype, copy=False))  # rounding makes some metrics slightly asymmetric
+    np.maximum(out, 0.0, out=out)  # or slightly negative
     np.fill_diagonal(out, 0.0)
     return out
 
 
 def symmetrize_in_place(matrix: Array) -> Array:
-    """Replace a matrix by (M + M^T) / 2, block by block."""
+    """Replace a matrix M with (M + M^T) / 2, block by block."""
     for block in row_blocks(matrix.shape[0]):
         rest = slice(block.start, None)
         mean = (matrix[block, rest] + matrix[rest, block].T) / 2

@@ -1,4 +1,4 @@
-"""Distance metrics: which there are, and how squared Euclidean distances give some of them."""
+"""Check distance metrics, and derive some of them from squared Euclidean distances."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from scipy import sparse
 
 from ..errors import InputError
 
-Array: TypeAlias = NDArray[Any]  # of float64, or of float32 if the input is
+Array: TypeAlias = NDArray[Any]  # float64, or float32 if the input is float32
 
-# Metrics that squared differences give: "minkowski" has order 2, and "nan_euclidean" meets no NaN here.
+# Metrics computed from squared differences: "minkowski" has order 2, and "nan_euclidean" never sees NaN here.
 DIRECT_METRICS = ("sqeuclidean", "euclidean", "l2", "minkowski", "nan_euclidean", "cosine")
-SCALED_METRICS = ("seuclidean", "mahalanobis")  # they take their scales from the data
+SCALED_METRICS = ("seuclidean", "mahalanobis")  # their scales are estimated from the data
 
 
 def check_metric(metric: Any) -> None:
-    """Raise if scikit-learn knows no such metric."""
+    """Raise if scikit-learn does not support the metric."""
     if isinstance(metric, str) and metric in (*DIRECT_METRICS, "precomputed"):
         return
-    from sklearn.neighbors import VALID_METRICS  # imported here and below: it takes time to load
+    from sklearn.neighbors import VALID_METRICS  # imported here and below because it is slow to load
 
     known = sorted({*VALID_METRICS["brute"], "sqeuclidean", "precomputed"})
     if not isinstance(metric, str) or metric not in known:
@@ -29,18 +29,18 @@ def check_metric(metric: Any) -> None:
 
 
 def unit_rows(X: Array) -> Array:
-    """Scale the rows of X to norm one; on them, the cosine distance is half the squared Euclidean one."""
+    """Scale the rows of X to unit norm; their cosine distance is then half the squared Euclidean distance."""
     largest = np.abs(X).max(axis=1, keepdims=True)
     if not largest.all():
         raise InputError(
-            f"row {np.flatnonzero(largest == 0)[0]} of X is zero, where metric='cosine' is undefined; drop it."
+            f"row {np.flatnonzero(largest == 0)[0]} of X is zero, so metric='cosine' is undefined for it; drop it."
         )
-    X = X / largest  # the squares of what is left neither overflow nor vanish
+    X = X / largest  # so that squares neither overflow nor underflow
     return np.asarray(X / np.linalg.norm(X, axis=1, keepdims=True))
 
 
 def from_squared(squared: Array, metric: str) -> Array:
-    """Turn squared Euclidean distances into one of the DIRECT_METRICS, in place."""
+    """Convert squared Euclidean distances to one of the DIRECT_METRICS, in place."""
     if metric == "cosine":
         squared /= 2
     elif metric != "sqeuclidean":
@@ -49,9 +49,9 @@ def from_squared(squared: Array, metric: str) -> Array:
 
 
 def whitened(X: Any, metric: str) -> tuple[Any, str]:
-    """Replace a metric with scales of its own by the Euclidean one, on points that are scaled accordingly.
+    """Replace a metric with scales by the Euclidean metric on points that are scaled accordingly.
 
-    Other metrics are returned as they are. The scales are those of all of X, whatever part of it is searched later.
+    Other metrics are returned unchanged. The scales are computed from all of X, whichever part is searched later.
     """
     if sparse.issparse(X):
         _check_sparse_metric(metric)
@@ -59,22 +59,22 @@ def whitened(X: Any, metric: str) -> tuple[Any, str]:
         return X, metric
     constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
     if constant.size:
-        raise InputError(f"column {constant[0]} of X is constant, where metric={metric!r} is undefined; drop it.")
+        raise InputError(f"column {constant[0]} of X is constant, so metric={metric!r} is undefined; drop it.")
     points = (X - X.mean(axis=0, dtype=float)) / X.std(axis=0, dtype=float, ddof=1)
     if metric == "mahalanobis":
         covariance = np.atleast_2d(np.cov(points, rowvar=False))
         rank = np.linalg.matrix_rank(covariance, hermitian=True)
         if rank < X.shape[1]:
             raise InputError(
-                f"metric='mahalanobis' needs a covariance of full rank; that of X has rank {rank} in {X.shape[1]} "
-                "dimensions. Reduce X by PCA first."
+                f"metric='mahalanobis' needs a covariance matrix of full rank, but X has rank {rank} in {X.shape[1]} "
+                "dimensions; reduce X by PCA first."
             )
         points = np.linalg.solve(np.linalg.cholesky(covariance), points.T).T
     return points.astype(X.dtype, order="C"), "euclidean"
 
 
 def scales_of(X: Any, metric: str) -> dict[str, Any] | None:
-    """Return the scales that scikit-learn needs for a metric that takes them from the data."""
+    """Return the scales that scikit-learn needs for a metric whose scales are estimated from the data."""
     if metric == "seuclidean":
         return {"V": np.var(X, axis=0, ddof=1, dtype=float)}
     if metric == "mahalanobis":
@@ -88,5 +88,5 @@ def _check_sparse_metric(metric: str) -> None:
     known = sorted({*VALID_METRICS_SPARSE["brute"], "sqeuclidean"} - {"precomputed"})
     if metric not in known:
         raise InputError(
-            f"metric={metric!r} does not support a sparse X, only {', '.join(known)} do; pass X.toarray()."
+            f"metric={metric!r} does not support sparse X; pass X.toarray(), or use one of {', '.join(known)}."
         )

@@ -1,4 +1,4 @@
-"""Check the arrays that users hand in; every error names the input, the value received and the remedy."""
+"""Check user-supplied arrays; every error names the input, the value received and the remedy."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sklearn.utils import check_array, column_or_1d
 
 from ..errors import InputError, reported_as_input_errors
 
-ROWS_AT_ONCE = 256  # of a full matrix; a temporary of the whole would double the memory
-# Metrics that scale with X and separate all different points: a zero between different rows has underflowed.
+ROWS_AT_ONCE = 256  # of a full matrix; a temporary copy of all rows would double the memory
+# Metrics that scale with X and are positive for distinct points: a zero between distinct rows is an underflow.
 WITH_UNITS = (
     *("sqeuclidean", "euclidean", "l2", "nan_euclidean"),
     *("l1", "manhattan", "cityblock", "minkowski", "chebyshev"),
@@ -20,7 +20,7 @@ WITH_UNITS = (
 
 
 def check_points(X: Any, *, name: str = "X") -> Any:
-    """Return X as a two-dimensional float array or CSR matrix, finite, of at least two rows; float32 stays float32."""
+    """Return X as a finite 2-D float array or CSR matrix with at least two rows; float32 stays float32."""
     with reported_as_input_errors():
         X = check_array(
             X,
@@ -47,8 +47,8 @@ def check_finite(X: Any, name: str) -> None:
             row, column = np.argwhere(~np.isfinite(block))[0]
             where = "" if sparse.issparse(X) else f" at row {start + row}, column {column}"
             raise InputError(
-                f"{name} contains {block[row, column]}{where}; NaN and infinite values have no distance. "
-                "Drop these rows or impute them."
+                f"{name} contains {block[row, column]}{where}; NaN and infinity are not allowed. "
+                "Drop or impute such rows."
             )
 
 
@@ -57,8 +57,8 @@ def check_cost_matrix(C: Any) -> NDArray[np.floating[Any]]:
     C = check_points(C, name="the precomputed cost matrix X")
     if C.shape[0] != C.shape[1]:
         raise InputError(
-            f"metric='precomputed' needs a square cost matrix, X has shape {C.shape}; "
-            "pass the pairwise distances, or another metric for raw features."
+            f"metric='precomputed' needs a square cost matrix, but X has shape {C.shape}; "
+            "pass pairwise distances, or use another metric for features."
         )
     if (lowest := float(C.min())) < 0.0:
         raise InputError(
@@ -68,7 +68,7 @@ def check_cost_matrix(C: Any) -> NDArray[np.floating[Any]]:
     if (diagonal := float(np.abs(np.diag(C)).max())) > 0.0:
         raise InputError(
             f"the precomputed cost matrix X has a non-zero diagonal (largest {diagonal:.3g}); "
-            "a point costs nothing to itself: call numpy.fill_diagonal(X, 0)."
+            "set it to zero with numpy.fill_diagonal(X, 0)."
         )
     worst = _asymmetry(C)
     if worst > float(C.max()) * (1e-5 if C.dtype == np.float32 else 1e-10):
@@ -80,7 +80,7 @@ def check_cost_matrix(C: Any) -> NDArray[np.floating[Any]]:
 
 
 def _asymmetry(C: Any) -> float:
-    """Return the largest difference between C, dense or sparse, and its transpose, by blocks of rows."""
+    """Return the largest difference between C, dense or sparse, and its transpose, computed in blocks of rows."""
     if sparse.issparse(C):
         return float(abs(C - C.T).max())
     blocks = (slice(start, start + ROWS_AT_ONCE) for start in range(0, C.shape[0], ROWS_AT_ONCE))
@@ -96,10 +96,10 @@ def _mean_with_transpose(C: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_range(costs: NDArray[Any], X: Any, *, metric: str, near: NDArray[Any] | None = None, name: str = "X") -> None:
-    """Raise if the metric is undefined for a point, or if costs have left the range of their type.
+    """Raise if the metric is undefined for a point, or if costs overflow or underflow.
 
-    Costs have one row per point. `near` holds, beside every cost, the other point of the pair; None means that every
-    point is compared with all.
+    Costs have one row per point. `near` holds the other point of each pair, in the shape of `costs`; None means that
+    every point is compared with all points.
     """
     limits = np.finfo(costs.dtype)
     largest = float(costs.max())
@@ -113,20 +113,20 @@ def check_range(costs: NDArray[Any], X: Any, *, metric: str, near: NDArray[Any] 
         raise InputError(
             f"{name} has entries up to {extreme:.3g}, whose costs overflow {costs.dtype}; scale {name} down."
         )
-    # Zeros are right between duplicates, and for metrics that do not depend on the unit of X.
+    # Zeros are correct between duplicates, and for metrics that do not depend on the scale of X.
     if largest < limits.tiny / limits.eps and (largest > 0.0 or (metric in WITH_UNITS and _differ(X, near))):
         raise InputError(f"the costs of {name}, at most {largest:.3g}, underflow {costs.dtype}; scale {name} up.")
 
 
 def _differ(X: Any, near: NDArray[Any] | None) -> bool:
-    """Tell whether any point differs from one near it, or from any other if `near` is None."""
+    """Return whether any point differs from one of its neighbours, or from any other point if `near` is None."""
     if near is None:
         return bool(abs(X.max(axis=0) - X.min(axis=0)).max() > 0.0)
     return any(abs(X - X[others]).max() > 0.0 for others in near.T)
 
 
 def check_classes(y: Any, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Encode classes as integers from 0, and count the points of each."""
+    """Encode classes as integers starting at 0, and count the points of each class."""
     with reported_as_input_errors():
         y = column_or_1d(y)
     if y.size != n:
@@ -144,10 +144,10 @@ def check_classes(y: Any, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def check_affinity_matrix(P: Any, *, symmetric: bool) -> Any:
-    """Return P as a square, finite, non-negative matrix, dense or CSR, without empty rows; symmetric if required."""
+    """Return P as a square, finite, non-negative matrix, dense or CSR, without empty rows; check symmetry if asked."""
     P = check_points(P, name="the precomputed affinity X")
     if P.shape[0] != P.shape[1]:
-        raise InputError(f"affinity='precomputed' needs a square matrix, X has shape {P.shape}; pass P itself.")
+        raise InputError(f"affinity='precomputed' needs a square matrix, but X has shape {P.shape}; pass P itself.")
     if (lowest := float(P.min())) < 0.0:
         raise InputError(f"the precomputed affinity X has negative entries (smallest {lowest:.3g}); they must be >= 0.")
     check_no_empty_row(P)
@@ -160,13 +160,13 @@ def check_affinity_matrix(P: Any, *, symmetric: bool) -> Any:
 
 
 def check_no_empty_row(P: Any) -> None:
-    """Raise if a point has no affinity to any other."""
+    """Raise if a point has no affinity to any other point."""
     if (empty := np.flatnonzero(np.asarray(P.sum(axis=1)).ravel() == 0.0)).size:
-        raise InputError(f"row {empty[0]} of the affinity is zero; leave out points without neighbours.")
+        raise InputError(f"row {empty[0]} of the affinity is zero; remove points without neighbours.")
 
 
 def check_layout(init: Any, shape: tuple[int, int]) -> NDArray[np.floating[Any]]:
-    """Return `init` as a finite float array of the shape that the layout will have."""
+    """Return `init` as a finite float array with the shape of the layout."""
     try:
         Z = np.array(init, dtype=float)
     except (TypeError, ValueError) as error:
@@ -176,5 +176,5 @@ def check_layout(init: Any, shape: tuple[int, int]) -> NDArray[np.floating[Any]]
     if not np.isfinite(Z).all():
         raise InputError(f"init contains {Z[~np.isfinite(Z)][0]}; an initial layout must be finite.")
     if len(Z) > 2 and not np.ptp(Z, axis=0).any():
-        raise InputError("init puts all points in one place, where no force moves them; add some noise.")
+        raise InputError("init puts all points in one place, so no force can separate them; add some noise.")
     return Z

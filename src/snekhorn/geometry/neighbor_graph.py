@@ -1,4 +1,4 @@
-"""Costs between neighbours: one graph from the search for neighbours to the affinity."""
+"""Neighbour graph: the sparse costs that the neighbour search passes to the affinity."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from ..runtime.execution import Execution, Threads
 from .dense_cost import PairFormula
 from .distance_metrics import Array
 
-MANY_POINTS = 100_000  # passes over larger graphs are bound by memory, and a local order of the points pays
-ROUNDING = 1e-5  # relative to the largest cost, whatever its type: many neighbour searches work in float32
+MANY_POINTS = 100_000  # passes over larger graphs are memory-bound, so a local order of the points pays off
+ROUNDING = 1e-5  # relative to the largest cost, for any dtype: many neighbour searches work in float32
 
 
 @dataclass(frozen=True)
 class NeighborGraph:
     """Costs on the edges of a graph without self-loops, as compressed rows.
 
-    Row i may list its own neighbours only (a directed graph), which is all that row-wise affinities need. `symmetrized`
-    returns the graph that the symmetric affinities need.
+    The graph may be directed, which is enough for row-wise affinities. `symmetrized` returns the undirected graph that
+    symmetric affinities need.
 
     Parameters
     ----------
     indptr, indices, costs : ndarray
-        Row i has the neighbours ``indices[indptr[i] : indptr[i + 1]]``, at the costs in the same places.
+        Row i has the neighbours ``indices[indptr[i] : indptr[i + 1]]``; `costs` holds their costs in the same order.
     execution : Execution
         Where loops over rows run.
     recall : float or None
-        Measured share of the true neighbours; None for a graph that a user passed.
+        Measured fraction of true neighbours found; None for a user-supplied graph.
     search_among : callable or None
-        ``search_among(points, k)`` finds k neighbours of each of these points among them, as a graph. None if there is
-        nothing to search in.
+        ``search_among(points, k)`` returns the graph of the k nearest neighbours of these points among themselves. None
+        if there is no data to search.
     symmetric : bool
         Whether the graph is known to be symmetric.
     """
@@ -51,7 +51,7 @@ class NeighborGraph:
     symmetric: bool = False
 
     def __post_init__(self) -> None:
-        # One index type, SciPy's, whatever the graph comes from: loops would be compiled again for every other one.
+        # Always use SciPy's index type: loops would be compiled again for every other type.
         kind = sparse.get_index_dtype(maxval=max(self.n_points, self.n_pairs))
         for name in ("indptr", "indices"):
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=kind))
@@ -59,7 +59,7 @@ class NeighborGraph:
 
     @classmethod
     def from_lists(cls, indices: Array, costs: Array, execution: Execution, **known: Any) -> NeighborGraph:
-        """Build the graph of neighbour lists of one length, two arrays (n, k)."""
+        """Build a graph from neighbour lists of equal length, given as two arrays (n, k)."""
         n, k = indices.shape
         return cls(np.arange(0, n * k + 1, k), indices.ravel(), costs.ravel(), execution, **known)
 
@@ -91,15 +91,15 @@ class NeighborGraph:
         return self.execution.run_in_order(loop.graph, self.indptr, self.indices, self.costs, *args)
 
     def arranged(self, x: Array) -> Array:
-        """Arrange values of points, an array (m, n), as the loops read them fastest: those of a point together."""
+        """Return m values per point, an array (m, n), with the values of each point adjacent in memory."""
         return np.stack([*x], axis=1)
 
     def new_entries(self) -> Array:
-        """Return an array for one value per edge."""
+        """Return an empty array with one value per edge."""
         return np.empty_like(self.costs)
 
     def as_matrix(self, entries: Array, diagonal: Array | None) -> sparse.csr_matrix:
-        """Return the entries of the edges, and of self-loops if there are any, as a sparse matrix."""
+        """Return the entries of the edges, and of any self-loops, as a sparse matrix."""
         matrix = self._csr(entries.astype(self.costs.dtype, copy=False))
         if diagonal is not None:
             matrix = (matrix + sparse.diags(diagonal.astype(matrix.dtype))).tocsr()
@@ -117,7 +117,7 @@ class NeighborGraph:
         return np.array([np.partition(row, k - 1)[k - 1] for row in np.split(self.costs, self.indptr[1:-1])])
 
     def nearest(self, k: int, *, at_least: bool) -> NeighborGraph:
-        """Keep the k nearest neighbours of each row; with `at_least`, a row of fewer is an error."""
+        """Keep the k nearest neighbours of each row; with `at_least`, raise if a row has fewer."""
         degrees = self.degrees
         if at_least and (fewest := int(degrees.min())) < k:
             raise InputError(
@@ -132,23 +132,23 @@ class NeighborGraph:
         return replace(self, indptr=indptr, indices=self.indices[kept], costs=self.costs[kept])
 
     def symmetrized(self) -> NeighborGraph:
-        """Add the missing direction of every edge.
+        """Add the missing directions of edges.
 
-        If both directions are there, their costs are equal up to rounding, and the smaller one is taken.
+        If both directions exist, their costs are equal up to rounding, and the smaller one is kept.
         """
         if self.symmetric:
             return self
-        if self.recall is None:  # the graph is a user's; in our own, costs differ by rounding only
+        if self.recall is None:  # user-supplied; in our own graphs, costs differ only by rounding
             self._check_both_directions()
         return self._both_ways()
 
     def joined(self, other: NeighborGraph) -> NeighborGraph:
-        """Return the graph with the edges of both."""
+        """Return the graph with the edges of both graphs."""
         union = self._union(self._sorted_csr(), _sorted_rows(other.as_matrix(other.costs, None)))
         return replace(union, symmetric=self.symmetric and other.symmetric)
 
     def with_more_edges(self, points: NDArray[np.intp], k: int) -> NeighborGraph:
-        """Join each of these points to its k nearest among them, by the search that made the graph."""
+        """Connect each of these points to its k nearest neighbours among them, using `search_among`."""
         assert self.search_among is not None
         found = self.search_among(points, k)
         degrees = np.zeros(self.n_points, dtype=np.intp)
@@ -158,7 +158,7 @@ class NeighborGraph:
         return self.joined(extra.symmetrized())
 
     def local_order(self) -> NDArray[np.intp] | None:
-        """Return an order of the points in which neighbours are close in memory; None if the points are few."""
+        """Return an order of the points that keeps neighbours close in memory; None if there are few points."""
         if self.n_points < MANY_POINTS:
             return None
         order = np.empty(self.n_points, dtype=np.intp)
@@ -175,7 +175,7 @@ class NeighborGraph:
         return NeighborGraph(indptr, *new, self.execution, self.recall, symmetric=self.symmetric)
 
     def around(self, rows: NDArray[np.intp]) -> tuple[NeighborGraph, NDArray[np.intp]]:
-        """Return the edges of some points of a symmetric graph, and the points: these first, then their neighbours."""
+        """Return the subgraph of the edges of `rows`, and its points: `rows` first, then their neighbours."""
         counts = self.degrees[rows]
         ends = np.cumsum(counts)
         edges = np.repeat(self.indptr[rows] - (ends - counts), counts) + np.arange(ends[-1])
@@ -192,12 +192,12 @@ class NeighborGraph:
 
     def _both_ways(self) -> NeighborGraph:
         there = self._sorted_csr()
-        back = there.tocsc()  # whose compressed columns are the rows of the transpose
+        back = there.tocsc()  # its compressed columns are the rows of the transpose
         return replace(self._union(there, back), symmetric=True)
 
     def _check_both_directions(self) -> None:
-        """Raise if an edge has two directions of different costs."""
-        # Positions instead of costs, from 1: these operations drop zeros, which are the costs of duplicates.
+        """Raise if the two directions of an edge have different costs."""
+        # Use positions, starting at 1, instead of costs: SciPy drops zeros here, and duplicates have zero cost.
         edges = self._csr(np.arange(1, self.n_pairs + 1))
         reverse = edges.T.tocsr()
         there, back = edges.multiply(reverse.astype(bool)).tocsr(), reverse.multiply(edges.astype(bool)).tocsr()
@@ -210,12 +210,12 @@ class NeighborGraph:
         row, column = np.searchsorted(there.indptr, worst, side="right") - 1, there.indices[worst]
         costs = " and ".join(f"{self.costs[way.data[worst] - 1]:.3g}" for way in (there, back))
         raise InputError(
-            f"the precomputed graph X is not symmetric: its two costs between points {row} and {column} are {costs}; "
+            f"the precomputed graph X is not symmetric: the two costs between points {row} and {column} are {costs}; "
             "pass X.maximum(X.T) if that is what you mean."
         )
 
     def _union(self, first: Any, second: Any) -> NeighborGraph:
-        """Return the graph with the edges of two, given by their compressed and sorted rows."""
+        """Return the union of two graphs, given as sorted compressed rows."""
         rows, others = (first.indptr, first.indices), (second.indptr, second.indices)
         counts = np.empty(self.n_points, dtype=np.int64)
         self._run(graph_rows.count_union, *rows, *others, counts)
@@ -232,5 +232,5 @@ class NeighborGraph:
 
 
 def _sorted_rows(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
-    """Sort every row by index; not in place, as the arrays may be shared."""
+    """Sort every row by index, but not in place, because the arrays may be shared."""
     return matrix if matrix.has_sorted_indices else matrix.sorted_indices()

@@ -1,6 +1,6 @@
 """Nearest-neighbour index over the training data, for placing new points.
 
-The answer to a query depends on that query alone, not on those asked with it.
+The result for a query does not depend on the other queries in the same batch.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from ..runtime.execution import Execution
 from .distance_metrics import DIRECT_METRICS, Array, from_squared, scales_of, unit_rows
 from .neighbor_search import Indices, exact_index, faiss_row_by_row, faiss_threads, frame_of, in_frame, inverted_index
 
-SPARE = 8  # candidates beyond the neighbours asked for: float32 may confuse the order of the last ones
-EXACT_LIMIT = 50_000  # points; an inverted file takes a second to build, and new points are few
-FARTHEST = 1e12  # half-widths of the data from its centre; queries farther away would overflow float32
-RESOLVED = 2.0**-14  # of its norm: float32, which rounds at 2^-24, knows a longer distance to a thousandth
+SPARE = 8  # extra candidates per query, because float32 may misorder the last ones; more take longer
+EXACT_LIMIT = 50_000  # points; building an inverted file takes a second, which pays off only above this
+FARTHEST = 1e12  # in half-widths of the data from its centre; queries farther away would overflow float32
+RESOLVED = 2.0**-14  # relative to the norm; float32 rounds at 2^-24, so longer distances are accurate to a thousandth
 
 
 class NeighborIndex:
-    """The training points of a layout, and the search for those nearest to new points.
+    """Index of the training points of a layout, to search for the ones nearest to new points.
 
     Parameters
     ----------
-    X : what an affinity was computed of
-        Not kept if `metric` is "precomputed": new points then come with their costs.
+    X : array or sparse matrix of shape (n, p)
+        Input of the affinity. Not kept if `metric` is "precomputed", because new points then come with their costs.
     metric : str
         Cost between points.
     """
@@ -48,7 +48,7 @@ class NeighborIndex:
             X = sparse.csr_matrix(X) if sparse.issparse(self.X) else X.toarray()
         if sparse.issparse(self.X) or self.metric not in DIRECT_METRICS:
             return self._query_sklearn(X, k, execution)
-        index, new = self._candidate_index(k, execution), np.ascontiguousarray(X)  # rounding depends on the layout
+        index, new = self._candidate_index(k, execution), np.ascontiguousarray(X)  # memory order affects rounding
         if self.metric == "cosine":
             new = unit_rows(new)
         found = index.search(new, execution)
@@ -58,16 +58,16 @@ class NeighborIndex:
         return indices[:, :k], from_squared(np.ascontiguousarray(squared[:, :k]), self.metric)
 
     def check_queries(self, X: Any) -> None:
-        """Raise for queries that have no distance to anything; the search itself sees one batch at a time."""
+        """Raise if the metric is undefined for a query; done for all queries before the search in batches."""
         if self.metric != "cosine" or sparse.issparse(self.X):
             return
         largest = abs(X).max(axis=1).toarray() if sparse.issparse(X) else X.any(axis=1)
         zero = np.flatnonzero(largest == 0)
         if zero.size:
-            raise InputError(f"row {zero[0]} of X is zero, where metric='cosine' is undefined; drop it.")
+            raise InputError(f"row {zero[0]} of X is zero, so metric='cosine' is undefined for it; drop it.")
 
     def _candidate_index(self, k: int, execution: Execution) -> _CandidateIndex:
-        """Return the index for k neighbours; one tuned for another number would answer differently."""
+        """Return the index for k neighbours; an index tuned for another k would give different results."""
         n_candidates = min(k + SPARE, len(self.X))
         if self._candidates is None or self._candidates.k != n_candidates:
             points = np.ascontiguousarray(unit_rows(self.X) if self.metric == "cosine" else self.X)
@@ -82,29 +82,27 @@ class NeighborIndex:
             n_neighbors=k,
             metric="euclidean" if squared else self.metric,
             metric_params=scales_of(self.X, self.metric),
-            # Other threads would not know of errstate below.
+            # The errstate below does not apply to other threads.
             n_jobs=None if self.metric == "mahalanobis" else execution.n_threads,
         )
-        with (
-            reported_as_input_errors(),
-            np.errstate(invalid="ignore"),
-        ):  # rounding may leave the root of a negative number at distance zero
+        # At distance zero, rounding may lead to the root of a negative number.
+        with reported_as_input_errors(), np.errstate(invalid="ignore"):
             costs, indices = search.fit(self.X).kneighbors(X)
         costs = np.nan_to_num(costs)
         costs = costs.astype(float) ** (2 if squared else 1)
-        for column in range(min(k, SPARE)):  # some metrics round the distance of a point to itself
+        for column in range(min(k, SPARE)):  # some metrics round the distance from a point to itself
             costs[_equal_rows(self.X[indices[:, column]], X), column] = 0.0
         return _sorted_by_cost(indices, costs)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_candidates": None}  # rebuilt when it is needed
+        return {**self.__dict__, "_candidates": None}  # rebuilt when needed
 
 
 class _CandidateIndex:
-    """A faiss index that finds k candidates for each query.
+    """Faiss index that finds k candidates for each query.
 
     faiss works in float32. Queries with too few candidates, or whose last candidate is closer than float32 can
-    resolve, are searched again by differences in float64: a training point always finds itself.
+    resolve, are searched again by direct differences in float64, so a training point always finds itself.
     """
 
     def __init__(self, X: Array, k: int, execution: Execution) -> None:
@@ -116,7 +114,7 @@ class _CandidateIndex:
             self.index = exact_index(faiss, points) if exact else inverted_index(faiss, points, k - 1)
 
     def search(self, queries: Array, execution: Execution) -> Indices:
-        """Return indices (m, k) of the nearest points, or of points as near to a thousandth, in any order."""
+        """Return indices (m, k) of the nearest points, accurate to a thousandth of the distance, in any order."""
         reach = FARTHEST * self.scale
         points = in_frame(np.clip(queries, self.centre - reach, self.centre + reach), self.centre, self.scale)
         with faiss_threads(execution) as faiss, faiss_row_by_row(faiss):
@@ -130,7 +128,7 @@ class _CandidateIndex:
         return nearest
 
     def _search_by_differences(self, queries: Array, execution: Execution) -> Indices:
-        """Search slowly; equal queries, such as the many blank rows of some data, are searched once."""
+        """Search by brute force; identical queries, such as blank rows, are searched once."""
         different, which = np.unique(queries, axis=0, return_inverse=True)
         found = np.empty((len(different), self.k), dtype=np.int64)
         execution.run(_nearest_by_differences, len(found), len(found) * len(self.X), self.X, different, found)
@@ -138,7 +136,7 @@ class _CandidateIndex:
 
 
 def _nearest_by_differences(start: int, stop: int, X: Array, queries: Array, found: Array) -> None:
-    """Find the nearest points of these queries; of equally near points, the first."""
+    """Find the points nearest to these queries; ties go to the lower index."""
     everyone = np.arange(len(X))[None]
     k = found.shape[1]
     squared = np.empty(everyone.shape)
@@ -149,7 +147,7 @@ def _nearest_by_differences(start: int, stop: int, X: Array, queries: Array, fou
 
 
 def _nearest_costs(C: Any, k: int) -> tuple[Indices, Array]:
-    """Return the k smallest costs of every row, and where they are."""
+    """Return the indices and values of the k smallest costs of every row."""
     if sparse.issparse(C):
         raise InputError(
             "metric='precomputed' places new points by their costs to all points of the layout; "
@@ -157,8 +155,7 @@ def _nearest_costs(C: Any, k: int) -> tuple[Indices, Array]:
         )
     if (lowest := float(C.min())) < 0.0:
         raise InputError(
-            f"the precomputed costs X have negative entries (smallest {lowest:.3g}); "
-            "costs are non-negative: pass distances, not similarities."
+            f"the precomputed costs X have negative entries (smallest {lowest:.3g}); pass distances, not similarities."
         )
     order = np.argsort(C, axis=1, kind="stable")[:, :k]
     return order, np.take_along_axis(C, order, 1).astype(float)

@@ -1,9 +1,9 @@
-"""Search for the nearest neighbours of every point: exact for moderate n, by an inverted file above.
+"""Search for the nearest neighbours of every point: exact for moderate n, with an inverted file for larger n.
 
 faiss finds candidates in float32. Their costs are then computed from X itself by direct differences, so duplicates have
-cost 0 and neither the offset nor the scale of X matters. The recall is measured on a sample in the precision of X; if
-float32 was not enough, all points are searched by direct differences. Sparse points and other metrics go to
-scikit-learn.
+cost 0 and neither the offset nor the scale of X matters. The recall is measured on a sample in the precision of X. If
+float32 is not accurate enough, all points are searched by direct differences. scikit-learn handles sparse points and
+other metrics.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from .neighbor_graph import NeighborGraph
 
 Indices: TypeAlias = NDArray[np.integer[Any]]
 
-EXACT_LIMIT = 30_000  # points; above, the inverted file is clearly faster (see the benchmark of neighbours)
-RECALL_GOAL = 0.96  # of the inverted file; a higher one costs time
-LEAST_RECALL = 0.9  # below, float32 cannot resolve the distances, and points are searched by differences
-TUNING_SAMPLE, MEASURED_SAMPLE = 300, 200  # points on which probes are chosen, and on which recall is measured
-FIRST_PROBES, MORE_PROBES = 4, 1.25  # lists looked through at first, and their growth until the recall is reached
+EXACT_LIMIT = 30_000  # points; above this, the inverted file is clearly faster (see the neighbour benchmark)
+RECALL_GOAL = 0.96  # of the inverted file; a higher goal takes longer
+LEAST_RECALL = 0.9  # below this, float32 cannot resolve the distances, so points are searched by differences
+TUNING_SAMPLE, MEASURED_SAMPLE = 300, 200  # points used to tune the number of probes, and to measure the recall
+FIRST_PROBES, MORE_PROBES = 4, 1.25  # lists probed at first, and growth factor until the recall is reached
 LISTS = 4.0  # number of lists, in units of the square root of the number of points
 CENTROID_ITERATIONS = 4
-POINTS_PER_LIST = 39  # at least, on average; with fewer, faiss calls the centres ill-determined
+POINTS_PER_LIST = 39  # minimum on average; with fewer, faiss warns that the centres are ill-determined
 ROWS_AT_ONCE = 65_536
-TREE_FEATURES = 15  # up to this many features a tree saves more comparisons than it costs, as in scikit-learn
+TREE_FEATURES = 15  # up to this many features a tree is faster than brute force, as in scikit-learn
 
 
 def find_neighbors(
     X: Any, k: int, metric: str, execution: Execution, *, approximate: bool | None = None
 ) -> NeighborGraph:
-    """Find the k nearest other points of every point; `approximate=None` decides by the number of points."""
+    """Find the k nearest other points of every point; approximate=None chooses by the number of points."""
     indices, costs, recall = _search(X, k, metric, execution, approximate=approximate)
 
     def search_among(points: NDArray[np.intp], k: int) -> NeighborGraph:
@@ -61,7 +61,7 @@ def _search(
         points = in_frame(X, *frame_of(X))
         candidates = _search_inverted(faiss, points, k) if approximate else _search_exact(faiss, points, k)
     found = _ranked(X, _without_self(candidates), metric, execution)
-    if found[2] < LEAST_RECALL:  # groups so far apart that float32 cannot resolve their inside
+    if found[2] < LEAST_RECALL:  # groups are so far apart that float32 cannot resolve distances within them
         return _ranked(X, _search_by_differences(X, k, execution), metric, execution)
     return found
 
@@ -69,7 +69,7 @@ def _search(
 @contextmanager
 def faiss_threads(execution: Execution) -> Iterator[Any]:
     """Import faiss and limit its threads."""
-    import faiss  # imported here: it takes longer to load than the rest of the package
+    import faiss  # imported here because it takes longer to load than the rest of the package
 
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(execution.n_threads)
@@ -81,7 +81,7 @@ def faiss_threads(execution: Execution) -> Iterator[Any]:
 
 @contextmanager
 def faiss_row_by_row(faiss: Any) -> Iterator[None]:
-    """Keep faiss from using matrix products, whose rounding depends on the size of the batch."""
+    """Prevent faiss from using matrix products, whose rounding depends on the batch size."""
     before = faiss.cvar.distance_compute_blas_threshold
     faiss.cvar.distance_compute_blas_threshold = 2**31 - 1
     try:
@@ -91,13 +91,13 @@ def faiss_row_by_row(faiss: Any) -> Iterator[None]:
 
 
 def frame_of(X: Array) -> tuple[Array, float]:
-    """Return centre and half-width of X; in this frame float32 loses nothing to an offset or to extreme units."""
+    """Return the centre and half-width of X, with which `in_frame` removes any offset and scale before float32."""
     centre = X.mean(axis=0, dtype=np.float64)
     return centre, max(float(np.max(X.max(axis=0) - centre)), float(np.max(centre - X.min(axis=0)))) or 1.0
 
 
 def in_frame(X: Array, centre: Array, scale: float) -> Array:
-    """Return X in that frame, as float32."""
+    """Return X centred and scaled, as float32."""
     points = np.empty(X.shape, dtype=np.float32)
     for start in range(0, X.shape[0], ROWS_AT_ONCE):
         block = slice(start, start + ROWS_AT_ONCE)
@@ -106,14 +106,14 @@ def in_frame(X: Array, centre: Array, scale: float) -> Array:
 
 
 def exact_index(faiss: Any, points: Array) -> Any:
-    """Build an index that compares a query with all points."""
+    """Build an index that compares each query with all points."""
     index = faiss.IndexFlatL2(points.shape[1])
     index.add(points)
     return index
 
 
 def inverted_index(faiss: Any, points: Array, k: int) -> Any:
-    """Build an inverted file, with the smallest number of probes whose recall on a sample reaches the goal."""
+    """Build an inverted file with the smallest number of probes whose recall on a sample reaches the goal."""
     n, p = points.shape
     n_lists = max(1, min(int(LISTS * np.sqrt(n)), n // POINTS_PER_LIST))
     quantizer = faiss.IndexFlatL2(p)
@@ -142,9 +142,9 @@ def _search_exact(faiss: Any, points: Array, k: int, queries: Array | None = Non
 
 def _search_inverted(faiss: Any, points: Array, k: int) -> Indices:
     index = inverted_index(faiss, points, k)
-    order = _points_by_list(faiss, index)  # consecutive points look through the same lists, still in the cache
+    order = _points_by_list(faiss, index)  # consecutive points probe the same lists, which are still in the cache
     found = np.full((len(points), k + 1), -1, dtype=np.int64)
-    # Blocks of one size: faiss multiplies matrices for many rows and not for few, which rounds differently.
+    # Use blocks of equal size: faiss uses matrix products only for many rows, and they round differently.
     for rows in np.array_split(order, -(-len(order) // ROWS_AT_ONCE)):
         found[rows] = index.search(points[rows], k + 1)[1]
     short = np.flatnonzero((found < 0).any(axis=1))  # the probed lists held fewer than k points
@@ -154,7 +154,7 @@ def _search_inverted(faiss: Any, points: Array, k: int) -> Indices:
 
 
 def _points_by_list(faiss: Any, index: Any) -> NDArray[np.int64]:
-    """Return the points of an inverted file, list by list."""
+    """Return the points of an inverted file in the order of its lists."""
     lists = index.invlists
     sizes = [lists.list_size(i) for i in range(index.nlist)]
     ids = [faiss.rev_swig_ptr(lists.get_ids(i), size) for i, size in enumerate(sizes) if size]
@@ -162,7 +162,7 @@ def _points_by_list(faiss: Any, index: Any) -> NDArray[np.int64]:
 
 
 def _search_by_differences(X: Array, k: int, execution: Execution) -> Indices:
-    """Find the k nearest other points from distances that neither an offset nor a far group spoils."""
+    """Find the k nearest other points by direct differences, which stay accurate with offsets and distant groups."""
     n, p = X.shape
     if p <= TREE_FEATURES:
         from sklearn.neighbors import NearestNeighbors
@@ -176,16 +176,16 @@ def _search_by_differences(X: Array, k: int, execution: Execution) -> Indices:
 
 
 def _nearest_of_all(start: int, stop: int, X: Array, found: Array) -> None:
-    """Find the nearest points of these rows, themselves included, in any order."""
+    """Find the points nearest to these rows, including the rows themselves, in any order."""
     k = found.shape[1] - 1
     for i, squared in enumerate(_squared_to_all(X, np.arange(start, stop)), start):
         found[i] = np.argpartition(squared, k)[: k + 1]
 
 
 def _squared_to_all(X: Array, rows: Array) -> Iterator[Array]:
-    """Yield the squared distances of each of these points to all points, in a buffer that is used again.
+    """Yield the squared distances from each of these points to all points, in a reused buffer.
 
-    The distance of a point to itself is -1, so that it comes first despite duplicates or an overflow.
+    The distance of a point to itself is -1, so that the point comes first despite duplicates or overflow.
     """
     everyone = np.arange(X.shape[0])[None]
     squared = np.empty(everyone.shape, dtype=X.dtype)
@@ -196,7 +196,7 @@ def _squared_to_all(X: Array, rows: Array) -> Iterator[Array]:
 
 
 def _ranked(X: Array, indices: Indices, metric: str, execution: Execution) -> tuple[Indices, Array, float]:
-    """Sort what was found by costs in the precision of X, and measure how much of it is true."""
+    """Sort the neighbours found by their costs in the precision of X, and measure the recall."""
     costs = np.empty(indices.shape, dtype=X.dtype)
     execution.run(_sort_by_cost, X.shape[0], indices.size, X, indices, costs)
     recall = _measure_recall(X, costs, execution)
@@ -204,7 +204,7 @@ def _ranked(X: Array, indices: Indices, metric: str, execution: Execution) -> tu
 
 
 def _sort_by_cost(start: int, stop: int, X: Array, indices: Array, costs: Array) -> None:
-    """Compute the costs of these rows' neighbours; sort both by cost, then by index."""
+    """Compute the costs of the neighbours of these rows, and sort both by cost, then by index."""
     near, squared = np.sort(indices[start:stop], axis=1), costs[start:stop]
     squared_distances_to(X, X, np.arange(start, stop), near, squared)
     order = np.argsort(squared, axis=1, kind="stable")
@@ -213,7 +213,7 @@ def _sort_by_cost(start: int, stop: int, X: Array, indices: Array, costs: Array)
 
 
 def _measure_recall(X: Array, costs: Array, execution: Execution) -> float:
-    """Return the share of true nearest neighbours among those found, on a sample; ties count as true."""
+    """Return the fraction of true nearest neighbours among those found, on a sample; ties count as true."""
     n, k = costs.shape
     sample = np.linspace(0, n - 1, min(n, MEASURED_SAMPLE)).astype(np.int64)
     true = np.empty(sample.size)
@@ -229,7 +229,7 @@ def _count_true(start: int, stop: int, X: Array, sample: Array, costs: Array, ou
 
 
 def _without_self(found: Indices) -> Indices:
-    """Drop every point from its own list or, if duplicates have crowded it out, the last entry."""
+    """Remove every point from its own list or, if duplicates have displaced it, the last entry."""
     n, k1 = found.shape
     own = found == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True

@@ -1,6 +1,6 @@
-"""Prepare the columns of X for a layout: standardise them, take principal components, choose them by name.
+"""Prepare the columns of X for a layout: select by name, standardise, compute principal components.
 
-`Preprocessing` is a scikit-learn transformer, so that it can be the first step of a pipeline and be saved with it.
+`Preprocessing` is a scikit-learn transformer, so it can be the first step of a pipeline and is saved with it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..errors import InputError, did_you_mean, reported_as_input_errors
 from ..runtime.checks import check_choice, check_count
 from .inputs import check_finite
 
-FEW_COLUMNS = 2000  # with more columns, their covariance matrix takes longer to decompose than X itself
-ROWS_AT_ONCE = 4096  # rows converted to float64 at a time, so that a memory-mapped file is never copied whole
+FEW_COLUMNS = 2000  # with more columns, decomposing the covariance matrix takes longer than decomposing X
+ROWS_AT_ONCE = 4096  # rows converted to float64 at a time, so that a memory-mapped file is never copied in full
 SPARSE_FORMATS = ["csr", "csc", "coo"]
 
 Array = NDArray[Any]
@@ -30,20 +30,20 @@ Self = TypeVar("Self", bound="Preprocessing")
 
 
 class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Standardise the columns of X, take its principal components, or both.
+    """Standardise the columns of X, reduce them to principal components, or both.
 
-    With neither, X passes through as it is. Once the names of the columns are known, `transform` takes them by name
-    from a data frame, in whatever order they come, and ignores other columns.
+    With neither, X is returned unchanged. If the column names are known, `transform` selects the columns of a data
+    frame by name, in any order, and ignores other columns.
 
     Parameters
     ----------
     standardize : bool, default=False
         Give every column mean 0 and standard deviation 1. Constant columns become 0.
     n_components : int or None, default=None
-        Number of principal components to keep, of the standardised columns if `standardize` is set. None keeps the
-        columns themselves, and so does a number that X does not exceed in rows and in columns.
+        Number of principal components to keep, computed after standardisation if `standardize` is set. The columns
+        themselves are kept if this is None, or not less than the number of rows and the number of columns of X.
     random_state : int, RandomState or None, default=0
-        Random seed, used with more than 2,000 columns.
+        Random seed; used only with more than 2,000 columns.
 
     Attributes
     ----------
@@ -52,12 +52,12 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
     feature_names_in_ : ndarray of str
         Names of the columns, if they are known.
     mean_ : ndarray of shape (n_features_in_,) or None
-        Mean of each column; None if X passes through.
+        Mean of each column; None if X is returned unchanged.
     scale_ : ndarray of shape (n_features_in_,) or None
         Standard deviation of each column, if `standardize` is set.
     components_ : ndarray of shape (n_components, n_features_in_) or None
-        Principal axes. If `standardize` is set they include the division by `scale_`, so that in both cases a row x
-        becomes ``components_ @ (x - mean_)``. None if the columns are kept.
+        Principal axes. If `standardize` is set, they include the division by `scale_`, so a row x always becomes
+        ``components_ @ (x - mean_)``. None if the columns themselves are kept.
     """
 
     mean_: Any
@@ -79,12 +79,12 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         y : None
             Ignored.
         feature_names : sequence of str or None, default=None
-            Names of the columns, for an X that does not bring its own.
+            Names of the columns, if X is not a data frame.
 
         Returns
         -------
         self
-            Fitted.
+            The fitted transformer.
         """
         check_choice(self.standardize, "standardize", (True, False))
         if self.n_components is not None:
@@ -102,7 +102,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
             self.mean_, self.scale_ = _moments(X)
         if self.n_components is not None and self.n_components < min(n, p):
             if self.standardize:
-                X = _standardized(X, self.mean_, self.scale_)  # whose columns have mean 0
+                X = _standardized(X, self.mean_, self.scale_)  # now the columns have mean 0
                 _, axes = _principal_axes(X, self.n_components, self.random_state)
                 self.components_ = np.ascontiguousarray(axes * _inverse(self.scale_))
             else:
@@ -110,17 +110,18 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         return self
 
     def transform(self, X: Any) -> Any:
-        """Apply what `fit` computed.
+        """Apply the fitted preprocessing.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (m, p)
-            A data frame may have more columns, in another order. Any other X must have exactly the columns of `fit`.
+            A data frame may have additional columns and another order. Any other X must have the same columns as in
+            `fit`.
 
         Returns
         -------
         ndarray of shape (m, n_components) or (m, p)
-            X itself, sparse or not, if there is nothing to compute.
+            The preprocessed points, or X itself, dense or sparse, if there is nothing to compute.
         """
         check_is_fitted(self)
         with reported_as_input_errors():
@@ -136,18 +137,18 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         return X if self.scale_ is None else _standardized(X, self.mean_, self.scale_)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Return the names of the columns that `transform` returns: "pca0", "pca1", ... or those of the input."""
+        """Return the column names of the output: "pca0", "pca1", ... or the input names."""
         names: Array = super().get_feature_names_out(input_features)
         if self.components_ is None:
             return names
         return np.array([f"pca{i}" for i in range(len(self.components_))], dtype=object)
 
     def _by_name(self, X: Any) -> Any:
-        """Return the columns of a data frame in the order of `fit`, or whatever else X is as it is."""
+        """Return the columns of a data frame in the order of `fit`; return any other X unchanged."""
         wanted, given = getattr(self, "feature_names_in_", None), getattr(X, "columns", None)
         if wanted is None or given is None or not all(isinstance(name, str) for name in given):
             return X
-        column_positions(wanted, given)  # raises if one is missing
+        column_positions(wanted, given)  # raises if a column is missing
         return X if list(given) == list(wanted) else X[list(wanted)]
 
     def _first_names(self) -> str:
@@ -161,31 +162,31 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
 
 
 def column_positions(wanted: Sequence[str], given: Sequence[str]) -> list[int]:
-    """Return the positions of the wanted columns among those given; raise if any is missing."""
+    """Return the positions of the wanted columns among the given ones; raise if any is missing."""
     positions = {name: position for position, name in enumerate(given)}
     missing = [name for name in wanted if name not in positions]
     if missing:
         names = ", ".join(map(repr, missing[:8])) + (", ..." if len(missing) > 8 else "")
         raise InputError(
-            f"the new points have no column {names}, which the model was made with; {did_you_mean(missing[0], given)}"
+            f"the new points have no column {names}, which the model needs; {did_you_mean(missing[0], given)}"
         )
     return [positions[name] for name in wanted]
 
 
 def spread_ratio(X: Any) -> float:
-    """Return the ratio of the largest to the smallest standard deviation of a column; constant columns do not count."""
+    """Return the ratio of the largest to the smallest standard deviation, ignoring constant columns."""
     deviations = _moments(X)[1]
     varying = deviations[deviations > 0.0]
     return float(varying.max() / varying.min()) if varying.size else 1.0
 
 
 def principal_components(X: Any, n_components: int, random_state: Any = 0) -> Array:
-    """Return the coordinates of the rows of X, dense or sparse, on their first principal axes."""
+    """Return the coordinates of the rows of X, dense or sparse, along its first principal axes."""
     return _project(X, *_principal_axes(X, n_components, random_state))
 
 
 def _standardized(X: Any, mean: Array, scale: Array) -> Array:
-    """Compute (X - mean) / scale, and 0 in columns that are constant."""
+    """Compute (X - mean) / scale; constant columns become 0."""
     factors = _inverse(scale)
     if sparse.issparse(X):
         return np.asarray(X.multiply(factors).toarray() - mean * factors)
@@ -205,14 +206,14 @@ def _project(X: Any, mean: Array, components: Array) -> Array:
         return np.asarray(X @ components.T - mean @ components.T)
     out = np.empty((X.shape[0], len(components)))
     for rows, block in _blocks(X):
-        block -= mean  # before the product: a mean that is large beside the variation would cost digits
+        block -= mean  # before the product, because a large mean would cost precision
         out[rows] = block @ components.T
     return out
 
 
 def _principal_axes(X: Any, n_components: int, random_state: Any) -> tuple[Array, Array]:
-    """Return the mean of X and its first principal axes, as many as there are if fewer than asked for."""
-    X = sparse.csr_matrix(X) if sparse.issparse(X) else X  # rows are sliced below
+    """Return the mean of X and its first principal axes; fewer than `n_components` if X has fewer."""
+    X = sparse.csr_matrix(X) if sparse.issparse(X) else X  # for slicing rows below
     n, p = X.shape
     n_components = min(n_components, n - 1, p)
     if p <= min(FEW_COLUMNS, 2 * n):
@@ -236,7 +237,7 @@ def _axes_from_covariance(X: Any, n_components: int) -> tuple[Array, Array]:
 
 
 def _axes_from_singular_vectors(X: Any, n_components: int, random_state: Any) -> tuple[Array, Array]:
-    """Decompose a centred copy; the mean is float64, since a float32 mean can be off by more than X varies."""
+    """Decompose a centred copy; a float32 mean could be off by more than X varies, so the mean is float64."""
     mean = _mean(X)
     centred = np.empty(X.shape, dtype=np.float32 if X.dtype == np.float32 else np.float64)
     for rows, block in _blocks(X):
@@ -246,7 +247,7 @@ def _axes_from_singular_vectors(X: Any, n_components: int, random_state: Any) ->
 
 
 def _axes_of_sparse(X: Any, n_components: int, random_state: Any) -> tuple[Array, Array]:
-    """Decompose X without making it dense; scikit-learn centres it implicitly."""
+    """Decompose X without converting it to dense; scikit-learn centres it implicitly."""
     if not (X.max(axis=0) != X.min(axis=0)).nnz:  # ARPACK fails if no column varies
         return X[:1].toarray()[0], np.zeros((n_components, X.shape[1]))
     found = _fit_pca(X.astype(float, copy=False), n_components, "arpack", random_state)
@@ -254,7 +255,7 @@ def _axes_of_sparse(X: Any, n_components: int, random_state: Any) -> tuple[Array
 
 
 def _fit_pca(X: Any, n_components: int, solver: str, random_state: Any) -> PCA:
-    with np.errstate(divide="ignore", invalid="ignore"):  # ratios of a total variance of 0, which are not used
+    with np.errstate(divide="ignore", invalid="ignore"):  # unused variance ratios may be 0 / 0
         return PCA(n_components, svd_solver=solver, random_state=random_state, copy=False).fit(X)
 
 
@@ -263,7 +264,7 @@ def _mean(X: Any) -> Array:
 
 
 def _moments(X: Any) -> tuple[Array, Array]:
-    """Return means and standard deviations of the columns."""
+    """Return the means and standard deviations of the columns."""
     if sparse.issparse(X):
         X = X.astype(float)
         mean = np.asarray(X.mean(axis=0)).ravel()
@@ -273,11 +274,11 @@ def _moments(X: Any) -> tuple[Array, Array]:
 
 
 def _blocks(X: Any) -> Iterator[tuple[slice, Array]]:
-    """Yield consecutive rows of X as dense float64 copies, and where they are."""
+    """Yield blocks of consecutive rows of X as dense float64 copies, with their slices."""
     for start in range(0, X.shape[0], ROWS_AT_ONCE):
         rows = slice(start, start + ROWS_AT_ONCE)
         block = X[rows]
         if sparse.issparse(block):
             yield rows, block.astype(float).toarray()
-        else:  # always in C order, since sums round differently in another
+        else:  # always in C order, because sums round differently in other orders
             yield rows, np.array(block, dtype=float, order="C")

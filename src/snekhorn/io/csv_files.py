@@ -1,7 +1,7 @@
 """Read CSV and TSV files in blocks.
 
-The separator and the header are detected from the first lines, and Arrow guesses from the first block which columns
-are numbers. All other columns are read as text, and converted to numbers only if that loses nothing.
+The separator and the header are detected from the first lines, and Arrow infers from the first block which columns
+are numeric. All other columns are read as text, and converted to numbers only if the conversion is lossless.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from pyarrow import csv as arrow_csv
 from ..errors import InputError
 from .table import Plan, Table, Wanted, assemble, is_number, plan_columns
 
-BLOCK_BYTES = 1 << 20  # the reader holds about forty blocks at once; larger ones take more memory
-MIN_ROWS_PER_BLOCK = 4  # blocks grow for long rows, because a row must fit into one
+BLOCK_BYTES = 1 << 20  # the reader holds about forty blocks at once, so larger blocks take more memory
+MIN_ROWS_PER_BLOCK = 4  # blocks grow for long rows, because a row must fit into a block
 SEPARATORS = (",", ";", "\t", "|")
 NUMBER = r"^\s*[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?\s*$"
 DECIMAL_COMMA = r"^\s*[-+]?[0-9.]*,[0-9]+([eE][-+]?[0-9]+)?\s*$"
-MOSTLY = 0.9  # share of numbers in a column above which the remaining text is taken for a mistake
-# Text that a number holds without loss; '007' and '1E2' are names.
+MOSTLY = 0.9  # share of numbers in a column above which the remaining text is treated as a mistake
+# Text that can be stored as a number without loss; '007' and '1E2' are treated as names.
 LOSSLESS_INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 LOSSLESS_DECIMAL = r"^-?(0|[1-9][0-9]*)([.][0-9]+)?(e[-+]?[0-9]+)?$"
 UNREADABLE = (pa.ArrowInvalid, OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error)
@@ -36,7 +36,7 @@ UNREADABLE = (pa.ArrowInvalid, OSError, EOFError, UnicodeDecodeError, csv.Error,
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """How a file is written: separator, names of the columns, and what comes before the first row."""
+    """Format of a file: separator, column names, and the number of lines before the first row."""
 
     separator: str
     names: list[str]
@@ -85,8 +85,8 @@ def _detect_format(path: Path, wanted: Wanted) -> CsvFormat:
     fields = next(csv.reader([first], delimiter=separator), [])
     if len(fields) < 2 and wanted.columns is None:
         raise InputError(
-            f"{path} has only one column, {first.strip()[:40]!r}, but a layout needs at least two columns of numbers. "
-            "If there are more, separate them by commas; to use this one anyway, name it with --columns."
+            f"{path} has only one column, {first.strip()[:40]!r}, but a layout needs at least two numeric columns. "
+            "If there are more, separate them with commas; to use this one anyway, name it with --columns."
         )
     second_fields = next(csv.reader([second], delimiter=separator), [])
     has_header = _is_header(fields, second_fields)
@@ -120,9 +120,9 @@ def _open_text(path: Path) -> IO[str]:
 
 
 def _is_header(fields: list[str], second: list[str]) -> bool:
-    """Return whether a first line holds names: text, or the numbers 0, 1, 2, ... that pandas gives nameless columns.
+    """Return whether the first line holds names: text, or the numbers 0, 1, 2, ... that pandas gives unnamed columns.
 
-    A line with text may still be a point: one with decimal numbers that has text only where the next line has text.
+    A line with text is still a point if it has decimal numbers, and text only in columns where the next line has text.
     """
     if len(fields) > 2 and fields == [str(i) for i in range(len(fields))]:
         return True
@@ -132,12 +132,12 @@ def _is_header(fields: list[str], second: list[str]) -> bool:
 
 
 def _column_names(fields: list[str]) -> list[str]:
-    """Return the names of the columns; a nameless first column is the index that pandas writes."""
+    """Return the column names; an unnamed first column is an index written by pandas."""
     return ["index" if i == 0 and not name and "index" not in fields else name for i, name in enumerate(fields)]
 
 
 def _guess_schema(path: Path, form: CsvFormat, wanted: Wanted) -> pa.Schema:
-    """Return names and types of the columns, as guessed from the first block."""
+    """Return the names and types of the columns, inferred from the first block."""
     try:
         with (
             pa.input_stream(str(path)) as stream,
@@ -148,19 +148,19 @@ def _guess_schema(path: Path, form: CsvFormat, wanted: Wanted) -> pa.Schema:
         raise _explained(path, error, form, [], wanted) from error
     for i in reversed(range(len(form.names))):
         if form.names[i] == "" and pa.types.is_null(schema.field(i).type):
-            schema = schema.remove(i)  # every line ends with a separator
+            schema = schema.remove(i)  # an empty column, because every line ends with a separator
     if form.separator == ";" and not any(is_number(kind) for kind in schema.types):
         for name, value in zip(form.names, form.first_row, strict=False):
             if re.match(DECIMAL_COMMA, value):
                 raise _decimal_commas(path, name, value)
-    if wanted.of_model:  # read the features of a model as numbers, so that the error names the value that is not one
+    if wanted.of_model:  # read features of a model as numbers, so that the error names the bad value
         features = set(wanted.columns or ())
         schema = pa.schema([(f.name, pa.float64() if f.name in features else f.type) for f in schema])
     return schema
 
 
 def _batches(path: Path, form: CsvFormat, plan: Plan) -> Iterator[pa.RecordBatch]:
-    """Read features as numbers and all else as text: later blocks may not have the types of the first one."""
+    """Read features as numbers and other columns as text, since later blocks may not match the types of the first."""
     features = set(plan.features)
     types = {name: pa.float64() if name in features else pa.string() for name in form.names}
     convert = arrow_csv.ConvertOptions(column_types=types, strings_can_be_null=True)
@@ -172,7 +172,7 @@ def _batches(path: Path, form: CsvFormat, plan: Plan) -> Iterator[pa.RecordBatch
 
 
 def _check_mixed_columns(path: Path, table: Table, *, decimal_commas: bool) -> None:
-    """Raise an error if a column read as text is mostly numbers, perhaps with decimal commas."""
+    """Raise an error if a column read as text is mostly numeric, possibly with decimal commas."""
     for name in table.metadata.column_names:
         column = table.metadata.column(name)
         if name in (table.id, table.label) or not pa.types.is_string(column.type):
@@ -187,7 +187,7 @@ def _check_mixed_columns(path: Path, table: Table, *, decimal_commas: bool) -> N
 
 
 def _with_lossless_numbers(table: pa.Table) -> pa.Table:
-    """Convert columns of text to integers or floats if that loses nothing: '1.10' beside '1.1' stays text."""
+    """Convert text columns to integers or floats if that is lossless: '1.10' next to '1.1' stays text."""
     for i, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
         if not pa.types.is_string(column.type) or column.null_count == len(column):
             continue
@@ -202,7 +202,7 @@ def _with_lossless_numbers(table: pa.Table) -> pa.Table:
 
 def _decimal_commas(path: Path, name: str, value: str) -> InputError:
     return InputError(
-        f"{path} uses decimal commas, such as {value.strip()} in column {name!r}; write them as points, or choose the "
+        f"{path} uses decimal commas, such as {value.strip()} in column {name!r}; use decimal points, or choose the "
         "features with --columns."
     )
 
@@ -210,12 +210,12 @@ def _decimal_commas(path: Path, name: str, value: str) -> InputError:
 def _not_a_number(path: Path, row: int, name: str, value: str, *, of_model: bool) -> InputError:
     alternative = "" if of_model else ", or choose the features with --columns"
     return InputError(
-        f"{path}: the value in row {row}, column {name!r} is {value!r}, among numbers; fix it{alternative}."
+        f"{path}: the value in row {row}, column {name!r} is {value!r}, which is not a number; fix it{alternative}."
     )
 
 
 def _explained(path: Path, error: Exception, form: CsvFormat, features: list[str], wanted: Wanted) -> InputError:
-    """Turn an error of Arrow into one that names the row and, if possible, the value."""
+    """Convert an Arrow error into one that names the row and, if possible, the value."""
     known = set(features)
     places = {i: name for i, name in enumerate(form.names) if name in known}
     with _open_text(path) as file:
@@ -224,12 +224,12 @@ def _explained(path: Path, error: Exception, form: CsvFormat, features: list[str
             if n_row and len(row) != len(form.names):
                 values = "1 value" if len(row) == 1 else f"{len(row)} values"
                 return InputError(
-                    f"{path}: row {n_row} has {values}, but the first line has {len(form.names)}; make them equal."
+                    f"{path}: row {n_row} has {values}, but the first line has {len(form.names)}; fix the row."
                 )
             for i, name in places.items():
                 if n_row and i < len(row) and row[i].strip() and not _is_number_text(row[i]) and not _is_null(row[i]):
                     return _not_a_number(path, n_row, name, row[i], of_model=wanted.of_model)
-    return InputError(f"{path} cannot be read: {_reason(error)}; give every row as many values as the header.")
+    return InputError(f"{path} cannot be read: {_reason(error)}; every row needs as many values as the header.")
 
 
 def _is_null(text: str) -> bool:
@@ -245,7 +245,7 @@ def _is_number_text(text: str) -> bool:
 
 
 def _reason_with_line(path: Path, error: Exception) -> str:
-    """Return the reason for an error, with the line of a byte that is not UTF-8."""
+    """Return the reason for an error, with the line number of any byte that is not UTF-8."""
     if not isinstance(error, UnicodeDecodeError) or path.suffix == ".gz":
         return _reason(error)
     with open(path, "rb") as file:

@@ -1,4 +1,4 @@
-"""Layouts as tables: the columns of coordinates come first, then the metadata."""
+"""Read and write layouts as tables: coordinate columns first, then metadata."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ class Layouts:
 
     @property
     def only(self) -> NDArray[Any]:
-        """The first layout, which is the only one unless there are several."""
+        """The first layout; usually the only one."""
         return next(iter(self.layouts.values()))
 
 
 def write_layouts(found: Layouts, path: Path) -> None:
     """Write coordinates and metadata to a table; an NPY file holds only the coordinates of the first layout.
 
-    Columns of coordinates are called x, y and z, followed by the key if there are several layouts: x_30, y_30.
-    Metadata columns whose name looks like a coordinate get the prefix "input_".
+    Coordinate columns are called x, y and z, followed by the key if there are several layouts: x_30, y_30. Metadata
+    columns whose names look like coordinates get the prefix "input_".
     """
     if path.suffix.lower() == ".npy":
         with open(path, "wb") as stream:
@@ -77,9 +77,9 @@ def _write_table(table: pa.Table, file: Path) -> None:
 
 
 def read_layouts(path: Path, *, columns: list[str] | None = None) -> Layouts:
-    """Read what `write_layouts` wrote, or any table that starts with columns x and y.
+    """Read a file written by `write_layouts`, or any table that starts with columns x and y.
 
-    `columns` names the columns of coordinates if they are called otherwise.
+    `columns` lists the coordinate columns if they have other names.
     """
     single = path.suffix.lower() == ".npy" or columns is not None
     table = read_table(path, columns=columns, leading=None if single else leading_coordinates)
@@ -91,7 +91,7 @@ def read_layouts(path: Path, *, columns: list[str] | None = None) -> Layouts:
 
 
 def leading_coordinates(names: list[str]) -> list[str]:
-    """Return the first columns of a table as far as they are coordinates: x, y, z, alone or with a common suffix."""
+    """Return the leading columns of a table that are coordinates: x, y, z, with or without a common suffix."""
     parts = [(match[1], match[2] or "") if (match := COORDINATE.match(name)) else ("", "") for name in names]
     if not parts or parts[0][0] != "x":
         return []
@@ -119,6 +119,6 @@ def _key(name: str) -> str:
 def _check_dimension(path: Path, Z: NDArray[Any]) -> NDArray[Any]:
     if not 1 <= Z.shape[1] <= 3:
         raise InputError(
-            f"{path} has {Z.shape[1]} columns of coordinates, but a layout has 1 to 3; select them with --coordinates."
+            f"{path} has {Z.shape[1]} coordinate columns, but a layout has 1 to 3; select them with --coordinates."
         )
     return Z

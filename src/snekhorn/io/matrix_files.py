@@ -1,4 +1,4 @@
-"""Read matrices with metadata beside them: NPY, NPZ, Matrix Market and AnnData (H5AD)."""
+"""Read matrices with accompanying metadata: NPY, NPZ, Matrix Market and AnnData (H5AD)."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def read_npy(path: Path, wanted: Wanted) -> Table:
     except UNREADABLE as error:
         raise unreadable(path, "NPY", error) from error
     if not isinstance(X, np.ndarray):
-        raise InputError(f"{path} is not NPY, as its suffix suggests, but NPZ; rename it.")
+        raise InputError(f"{path} is an NPZ file, not an NPY file as its suffix suggests; rename it.")
     return _as_table(path, X, {}, wanted)
 
 
 def read_npz(path: Path, wanted: Wanted) -> Table:
-    """Read a two-dimensional array with columns of metadata, or a sparse matrix."""
+    """Read a two-dimensional array with metadata columns, or a sparse matrix."""
     try:
         opened = np.load(path, mmap_mode="r", allow_pickle=False)
         if isinstance(opened, np.ndarray):
-            raise InputError(f"{path} is not NPZ, as its suffix suggests, but NPY; rename it.")
+            raise InputError(f"{path} is an NPY file, not an NPZ file as its suffix suggests; rename it.")
         with opened as file:
             arrays = {} if "format" in file.files else {name: file[name] for name in file.files}
         X = sparse.load_npz(path) if not arrays else None
@@ -52,8 +52,8 @@ def read_npz(path: Path, wanted: Wanted) -> Table:
         name = "X" if "X" in tables else tables[0] if len(tables) == 1 else None
         if name is None:
             raise InputError(
-                f"{path} has {len(tables)} two-dimensional arrays of numbers among {', '.join(arrays)}; "
-                "call the one with the points X."
+                f"{path} has {len(tables)} two-dimensional numeric arrays among {', '.join(arrays)}; "
+                "name the one that holds the points X."
             )
         X = arrays.pop(name)
     columns = {name: array for name, array in arrays.items() if array.shape == (X.shape[0],)}
@@ -61,7 +61,7 @@ def read_npz(path: Path, wanted: Wanted) -> Table:
 
 
 def read_matrix_market(path: Path, wanted: Wanted) -> Table:
-    """Read a matrix with one row per point, or one column per point if barcodes.tsv beside it says so."""
+    """Read a matrix with one row per point, or one column per point if that matches barcodes.tsv next to it."""
     try:
         X = scipy_io.mmread(str(path))
     except (*UNREADABLE, StopIteration) as error:
@@ -72,15 +72,15 @@ def read_matrix_market(path: Path, wanted: Wanted) -> Table:
         return _as_table(path, X, {}, wanted)
     if len(barcodes) not in X.shape:
         raise InputError(
-            f"{path} has {X.shape[0]} rows and {X.shape[1]} columns, but barcodes.tsv beside it has {len(barcodes)} "
-            "lines; use the files of one data set."
+            f"{path} has {X.shape[0]} rows and {X.shape[1]} columns, but barcodes.tsv next to it has {len(barcodes)} "
+            "lines; use files from the same data set."
         )
     X = X if X.shape[0] == len(barcodes) else X.T.tocsr() if sparse.issparse(X) else X.T
     return _as_table(path, X, {"barcode": np.array(barcodes)}, replace(wanted, id=wanted.id or "barcode"))
 
 
 def _read_barcodes(folder: Path) -> list[str] | None:
-    """Return the first column of barcodes.tsv, plain or compressed, if the folder has one."""
+    """Return the first column of barcodes.tsv, plain or compressed, if the folder contains it."""
     for path, opened in ((folder / "barcodes.tsv", open), (folder / "barcodes.tsv.gz", gzip.open)):
         if path.exists():
             with opened(path, "rt") as file:
@@ -172,7 +172,7 @@ def _anndata_table(path: Path, adata: Any, wanted: Wanted, rep: str | None) -> T
 
 
 def _obs_column(values: Any) -> Any:
-    """Convert a column of obs, with its missing values; as text if Arrow has no type for it."""
+    """Convert a column of obs and its missing values to Arrow, as text if Arrow has no matching type."""
     try:
         return pa.array(values.astype(object) if values.dtype.name == "category" else values, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError):

@@ -1,4 +1,4 @@
-"""Write files completely or not at all: into a temporary file first, which then replaces the target."""
+"""Write files completely or not at all: to a temporary file first, which then replaces the target."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..errors import InputError
 
 
 def check_output(path: Path, suffixes: tuple[str, ...], *, force: bool) -> None:
-    """Raise an error, before any work is done, if a file cannot be written."""
+    """Raise an error if a file cannot be written, before any work is done."""
     if not path.name.lower().endswith(suffixes):
         raise InputError(f"{path} must end in {' or '.join(suffixes)}.")
     if path.is_dir():
@@ -30,13 +30,13 @@ def check_output(path: Path, suffixes: tuple[str, ...], *, force: bool) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary file to write to, and move it to `path` if no error occurs."""
+    """Yield a temporary file to write to, and move it to `path` unless an error occurs."""
     handle, name = tempfile.mkstemp(prefix=".snekhorn-", suffix=path.suffix.lower(), dir=path.parent)
     os.close(handle)
     written = Path(name)
     try:
         yield written
-        os.chmod(written, 0o666 & ~_umask())  # only its owner may read a temporary file
+        os.chmod(written, 0o666 & ~_umask())  # temporary files are readable only by their owner
         os.replace(written, path)
     except OSError as error:
         reason = error.strerror or error
@@ -46,6 +46,6 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def _umask() -> int:
-    mask = os.umask(0)  # the only way to read it is to set it
+    mask = os.umask(0)  # the umask can only be read by setting it
     os.umask(mask)
     return mask

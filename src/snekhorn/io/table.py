@@ -1,4 +1,4 @@
-"""A table of points: features to embed, and metadata beside them."""
+"""Hold points in a table: features to embed, and metadata."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from scipy import sparse
 
 from ..errors import InputError, did_you_mean
 
-ID_NAMES = ("", "id", "index", "unnamed: 0", "__index_level_0__")  # numbers in these columns only count the rows
+ID_NAMES = ("", "id", "index", "unnamed: 0", "__index_level_0__")  # numbers in these columns are row numbers
 LABEL_NAMES = ("label", "labels", "class", "target", "cluster")
-GROWTH = 1.1  # of the array when it is full; more wastes memory, less copies more often
-MIN_COUNTED_ROWS = 5  # with fewer rows, consecutive numbers may be a measurement
+GROWTH = 1.1  # growth factor of a full array; larger wastes memory, smaller copies more often
+MIN_COUNTED_ROWS = 5  # with fewer rows, consecutive numbers may be measurements
 
 
 @dataclass
@@ -37,9 +37,9 @@ class Table:
     id, label : str or None
         Metadata columns that hold the names and the classes of the points.
     notes : list of str
-        Decisions of the reader that the user may want to know.
+        Decisions made while reading that the user may want to know about.
     rep : str or None
-        For H5AD files, where X comes from.
+        For H5AD files, the source of X: "X" or an entry of obsm.
     """
 
     X: Any
@@ -63,7 +63,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Columns that the user asked for; None leaves the choice to the reader."""
+    """Columns that the user requested; None means choose automatically."""
 
     columns: list[str] | None = None
     label: str | None = None
@@ -73,7 +73,7 @@ class Wanted:
 
     @property
     def remedy(self) -> str:
-        """What to do about a value that is not a finite number."""
+        """Remedy for a value that is not a finite number."""
         if self.of_model:
             return "fill it in or drop the row"
         return "fill it in, drop the row, or leave out the column with --columns"
@@ -81,7 +81,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Plan:
-    """Which columns of a file are features and which are metadata."""
+    """Assignment of the columns of a file to features and metadata."""
 
     features: list[str]
     metadata: list[str]
@@ -92,7 +92,7 @@ class Plan:
 
 
 def unreadable(path: Path, kind: str, error: Exception) -> InputError:
-    """Return the error for a file that cannot be read as the format of its suffix."""
+    """Return the error for a file that cannot be read in the format that its suffix suggests."""
     reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")[:120]
     return InputError(f"{path} cannot be read as {kind}, as its suffix suggests ({reason}); create it again.")
 
@@ -102,7 +102,7 @@ def column_values(table: pa.Table, name: str) -> NDArray[Any]:
     if name not in table.column_names:
         raise InputError(f"there is no column {name!r}; {did_you_mean(name, table.column_names)}")
     column = table.column(name)
-    if pa.types.is_dictionary(column.type):  # NumPy would take missing values for the last category
+    if pa.types.is_dictionary(column.type):  # NumPy would turn missing values into the last category
         column = column.cast(column.type.value_type)
     return np.asarray(column.to_numpy())
 
@@ -113,12 +113,12 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def no_metadata(n: int) -> pa.Table:
-    """Return a table of n rows without columns."""
+    """Return a table with n rows and no columns."""
     return pa.table({"row": pa.nulls(n)}).select([])
 
 
 def plan_columns(path: Path, schema: pa.Schema, wanted: Wanted) -> Plan:
-    """Decide what every column is used for."""
+    """Decide how each column is used."""
     names = schema.names
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
@@ -136,7 +136,7 @@ def plan_columns(path: Path, schema: pa.Schema, wanted: Wanted) -> Plan:
     features = _features(path, schema, wanted, id)
     nested = [name for name in names if pa.types.is_nested(schema.field(name).type)]
     if nested:
-        notes.append(f"ignored {', '.join(map(repr, nested))}: columns of lists are not supported")
+        notes.append(f"ignored {', '.join(map(repr, nested))}: list columns are not supported")
     if wanted.columns is None and wanted.label is None:
         notes += [
             f"column {name!r} is used as a feature; if it holds classes, pass --label {name}"
@@ -152,11 +152,11 @@ def _features(path: Path, schema: pa.Schema, wanted: Wanted, id: str | None) -> 
     if wanted.columns is not None:
         for name in wanted.columns:
             if not is_number(schema.field(name).type):
-                remedy = "the model needs numbers there" if wanted.of_model else "leave it out of --columns"
+                remedy = "the model needs numbers in it" if wanted.of_model else "leave it out of --columns"
                 raise InputError(f"column {name!r} of {path} does not contain numbers; {remedy}.")
             if name in (wanted.label, wanted.id):
                 use = "a feature of the model" if wanted.of_model else "in --columns"
-                raise InputError(f"column {name!r} is {use}, but also the label or the id; choose one.")
+                raise InputError(f"column {name!r} is {use}, but it is also the label or the id; choose one.")
         return list(dict.fromkeys(wanted.columns))
     if wanted.leading is not None:
         found = wanted.leading(schema.names)
@@ -166,7 +166,7 @@ def _features(path: Path, schema: pa.Schema, wanted: Wanted, id: str | None) -> 
     features = [field.name for field in schema if is_number(field.type) and field.name not in (id, wanted.label)]
     if not features:
         few = ", ".join(map(repr, schema.names[:8])) + (", ..." if len(schema.names) > 8 else "")
-        raise InputError(f"{path} has no columns of numbers, which are needed as features; its columns are {few}.")
+        raise InputError(f"{path} has no numeric columns to use as features; its columns are {few}.")
     return features
 
 
@@ -177,7 +177,7 @@ def assemble(path: Path, batches: Iterable[pa.RecordBatch], plan: Plan) -> Table
     n = 0
     for batch in batches:
         stop = n + batch.num_rows
-        if stop > len(X):  # the system moves large arrays without copying them
+        if stop > len(X):  # growing a large array does not copy it: the system remaps its pages
             X.resize((int(GROWTH * stop), X.shape[1]), refcheck=False)
         _fill(X[n:stop], path, batch, plan, n)
         others.append(batch.select(plan.metadata))
@@ -195,7 +195,7 @@ def assemble(path: Path, batches: Iterable[pa.RecordBatch], plan: Plan) -> Table
 
 
 def _fill(block: NDArray[Any], path: Path, batch: pa.RecordBatch, plan: Plan, n_before: int) -> None:
-    """Copy the features of a batch, which must be finite."""
+    """Copy the features of a batch; raise an error if one is not finite."""
     for j, name in enumerate(plan.features):
         column = batch.column(name)
         if pa.types.is_decimal(column.type):
@@ -211,7 +211,7 @@ def _fill(block: NDArray[Any], path: Path, batch: pa.RecordBatch, plan: Plan, n_
 
 
 def _counts_rows(name: str, x: NDArray[Any]) -> bool:
-    """Return whether a feature looks like row names: consecutive numbers, or all different in a column called ...id."""
+    """Return whether a feature looks like row names: consecutive numbers, or unique ones in a column called ...id."""
     if len(x) < MIN_COUNTED_ROWS or (x[:MIN_COUNTED_ROWS] % 1.0).any():  # quick answer for most columns
         return False
     if (np.diff(x) == 1.0).all():
@@ -220,7 +220,7 @@ def _counts_rows(name: str, x: NDArray[Any]) -> bool:
 
 
 def check_ids(path: Path, table: Table) -> None:
-    """Raise an error if an id is missing or occurs twice."""
+    """Raise an error if an id is missing or duplicated."""
     if table.id is None:
         return
     ids = table.metadata.column(table.id)

@@ -1,4 +1,4 @@
-"""Read a table from any supported file, chosen by its suffix; Parquet and Arrow are read here."""
+"""Read a table from any supported format, chosen by the suffix; this module reads Parquet and Arrow itself."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def read_table(
     Parameters
     ----------
     path : Path or str
-        CSV, TSV, Parquet, Arrow, NPY, NPZ, MTX or H5AD file, according to its suffix. CSV, TSV and MTX files may be
-        compressed (.gz).
+        CSV, TSV, Parquet, Arrow, NPY, NPZ, MTX or H5AD file; the suffix determines the format. CSV, TSV and MTX files
+        may be compressed (.gz).
     columns : list of str or None, default=None
-        Columns of numbers to use as features. None uses all except the label and the id.
+        Numeric columns to use as features. None uses all except the label and the id.
     label, id : str or None, default=None
         Columns that hold the classes and the names of the points.
     rep : str or None, default=None
@@ -66,13 +66,13 @@ def read_table(
     if suffix == ".h5ad":
         table = read_h5ad(path, wanted, rep)
     elif rep is not None:
-        raise InputError(f"--rep applies only to H5AD files, and {path} is not one; leave it out.")
+        raise InputError(f"--rep applies only to H5AD files, but {path} is not one; leave it out.")
     else:
         table = READERS[suffix](path, wanted)
     check_ids(path, table)
     if columns is None and leading is None and suffix in TABULAR_SUFFIXES and len(table.columns) == 1:
         raise InputError(
-            f"{path} has only one column of numbers, {table.columns[0]!r}, but a layout needs at least two. "
+            f"{path} has only one numeric column, {table.columns[0]!r}, but a layout needs at least two. "
             "To use it anyway, name it with --columns."
         )
     return table
@@ -91,7 +91,7 @@ def check_input(path: Path) -> str:
 
 
 def suffix_of(path: Path, known: tuple[str, ...]) -> str:
-    """Return the longest of the known suffixes that the path ends in."""
+    """Return the longest known suffix of the path."""
     name = path.name.lower()
     fitting = [suffix for suffix in known if name.endswith(suffix)]
     if not fitting:
@@ -104,7 +104,7 @@ def _check_is_text(path: Path) -> None:
         start = file.read(16)
     for signature, kind in SIGNATURES.items():
         if start.startswith(signature):
-            raise InputError(f"{path} is not a text file, as its suffix suggests, but {kind}; rename it.")
+            raise InputError(f"{path} contains {kind} data, not text as its suffix suggests; rename it.")
 
 
 def read_parquet(path: Path, wanted: Wanted) -> Table:

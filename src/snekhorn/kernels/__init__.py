@@ -1,7 +1,7 @@
 """Compiled loops: arrays in, arrays out.
 
-A loop over rows takes ``(start, stop, ...)``, releases the GIL and writes to its own rows only, each by a sequential
-loop, so that results do not depend on how rows are divided among threads.
+A loop over rows takes ``(start, stop, ...)``, releases the GIL and writes only to its own rows. Each row is computed
+sequentially, so results do not depend on how rows are divided among threads.
 """
 
 from collections.abc import Callable
@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 
 class RowLoop(NamedTuple):
-    """One loop over the pairs of every row, compiled for the two forms that costs have.
+    """Loop over the pairs of every row, compiled for dense costs and for neighbour graphs.
 
-    `dense` takes ``(start, stop, matrix, ...)``, `graph` takes ``(start, stop, indptr, indices, costs, ...)``.
+    `dense` takes ``(start, stop, matrix, ...)``; `graph` takes ``(start, stop, indptr, indices, costs, ...)``.
     """
 
     dense: Callable[..., Any] | None = None

@@ -1,6 +1,6 @@
-"""What compiled loops may assume of arithmetic, and an exponential and a logarithm that LLVM can vectorise.
+"""Floating-point options of the compiled loops, and an exponential and a logarithm that LLVM can vectorise.
 
-Both are several times faster here than the scalar ones of libm.
+Both functions are several times faster here than the scalar versions in libm.
 """
 
 import numpy as np
@@ -10,22 +10,22 @@ from numba import njit
 FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 # exp(x) = 2^k exp(r), k = round(x / log 2). Adding ROUNDER (1.5 * 2^52) rounds to the nearest
-# integer and leaves k in the low bits, from where a shift moves it to the exponent field.
+# integer and leaves k in the low bits; a shift then moves it to the exponent field.
 ROUNDER = 6755399441055744.0
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 6.93147180369123816490e-01
 LN2_LOW = 1.90821492927058770002e-10
-SMALLEST_EXPONENT = -708.0  # below, the result would be subnormal: flush to about 1e-308
+SMALLEST_EXPONENT = -708.0  # below this, the result would be subnormal; it is flushed to about 1e-308
 LARGEST_EXPONENT = 709.0
 
 C12, C11, C10, C9 = 1 / 479001600, 1 / 39916800, 1 / 3628800, 1 / 362880
 C8, C7, C6, C5, C4, C3 = 1 / 40320, 1 / 5040, 1 / 720, 1 / 120, 1 / 24, 1 / 6
 
 
-# No 're-association' here: it would cancel ROUNDER.
+# Without re-association, which would cancel ROUNDER.
 @njit(fastmath={"contract"}, cache=True)
 def fast_exp(x):
-    """exp(x) to three units in the last place, for x clipped to the range of normal numbers."""
+    """Compute exp(x) to within three units in the last place, with x clipped to the range of normal numbers."""
     x = min(max(x, SMALLEST_EXPONENT), LARGEST_EXPONENT)
     shifted = x * LOG2_E + ROUNDER
     k = shifted - ROUNDER
@@ -52,7 +52,7 @@ HALF_BITS = 0x3FE6A09E667F3BCD  # of sqrt(1/2)
 
 @njit(fastmath={"contract"}, cache=True, error_model="numpy")
 def fast_log(x):
-    """log(x) to 1e-12 of itself or of 1, for normal positive x."""
+    """Compute log(x) to a relative or absolute error of 1e-12, for normal positive x."""
     bits = np.float64(x).view(np.int64) - HALF_BITS
     e = np.float64(bits >> 52)
     m = np.int64((bits & MANTISSA) + HALF_BITS).view(np.float64)

@@ -1,7 +1,8 @@
 """Sum over the stored pairs of P: the attraction between similar points, and its energy.
 
 The latent cost is C = log(1 + r^2) for the Student kernel and C = r^2 for the Gaussian kernel. P is in CSR format. Its
-`indices` must be unsigned: the compiled code then needs no test for negative ones, which saves a quarter of the time.
+`indices` must be unsigned: the compiled code then skips the test for negative indices, which saves a quarter of the
+time.
 """
 
 import numpy as np
@@ -53,7 +54,7 @@ def attract(start, stop, indptr, indices, p, z, student, out):
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def row_energy(p, squared, student):
-    """Return sum_k P_k C(squared_k); infinite or NaN if a distance is."""
+    """Return sum_k P_k C(squared_k), or infinity or NaN if any distance is infinite or NaN."""
     total = spread = 0.0
     for k in range(p.size):
         total += p[k] * (fast_log(1.0 + squared[k]) if student else squared[k])
@@ -64,7 +65,7 @@ def row_energy(p, squared, student):
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def _squared_distances(near, z, i, out):
     """Compute |z_i - z_j|^2 for the neighbours j of one point."""
-    if z.shape[1] == 2:  # a single loop, which the compiler vectorises
+    if z.shape[1] == 2:  # a single loop that the compiler vectorises
         x, y = z[i, 0], z[i, 1]
         for k in range(near.size):
             dx, dy = np.float64(x - z[near[k], 0]), np.float64(y - z[near[k], 1])

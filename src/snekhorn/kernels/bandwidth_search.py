@@ -1,4 +1,4 @@
-"""Search for the bandwidth of every row: the inverse temperature at which the row has the target entropy."""
+"""Search for the bandwidth of every row at which the row has the target entropy."""
 
 import numpy as np
 from numba import njit
@@ -8,9 +8,9 @@ from .arithmetic import FAST, fast_exp
 
 MAX_ITERATIONS = 100
 ENTROPY_TOLERANCE = 1e-13
-COLDEST = 40.0  # exp(-40) vanishes beside 1 in float64: colder rows do not differ
-LARGEST_LOG = 700.0  # log of the largest inverse bandwidth; beyond, exp overflows
-HOTTEST = 1e-9  # at this inverse temperature the row is uniform to nine digits
+COLDEST = 40.0  # exp(-40) is negligible compared with 1 in float64, so even smaller bandwidths change nothing
+LARGEST_LOG = 700.0  # log of the largest inverse bandwidth; above this, exp overflows
+HOTTEST = 1e-9  # at this inverse bandwidth the row is uniform to nine digits
 
 # Columns of the array that the loops fill.
 BANDWIDTH, NEAREST, LOG_NORMALIZER, ENTROPY, N_COLUMNS = 0, 1, 2, 3, 4
@@ -18,9 +18,9 @@ BANDWIDTH, NEAREST, LOG_NORMALIZER, ENTROPY, N_COLUMNS = 0, 1, 2, 3, 4
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def _moments(excess, inverse, own):
-    """Compute Z, E[d] and Var[d] under p proportional to exp(-d * inverse), d the excess costs of a row.
+    """Compute Z, E[d] and Var[d] under p proportional to exp(-d * inverse), where d are the excess costs of a row.
 
-    `own` is the number of further entries with d = 0: 1 for the point itself, or 0.
+    `own` is the number of additional entries with d = 0: 1 for the point itself, or 0.
     """
     z, s1, s2 = own, 0.0, 0.0
     for j in range(excess.size):
@@ -38,8 +38,8 @@ def _moments(excess, inverse, own):
 def _search(excess, own, target):
     """Find the inverse bandwidth b with log Z(b) + b E[d] = target, by Newton's method on log b inside a bracket.
 
-    Entropy falls as b grows, from the log of the number of entries to that of the number of nearest ones. For a
-    target outside this range, return the nearer end of the range.
+    As b grows, the entropy decreases from the log of the number of entries to the log of the number of nearest entries.
+    For a target outside this range, return the nearer end of the range.
     """
     total, smallest, largest = 0.0, np.inf, 0.0
     for d in excess:
@@ -47,7 +47,7 @@ def _search(excess, own, target):
         largest = max(largest, d)
         if 0.0 < d < smallest:
             smallest = d
-    if largest == 0.0:  # all entries are equally near: every bandwidth gives the uniform row
+    if largest == 0.0:  # all costs are equal, so every bandwidth gives a uniform row
         return 0.0
     low = np.log(HOTTEST / largest)
     high = min(np.log(COLDEST + np.log(excess.size + 1.0)) - np.log(smallest), LARGEST_LOG)
@@ -69,13 +69,13 @@ def _search(excess, own, target):
     return np.exp(x)
 
 
-# Copies are loops here and below: NumPy's slice assignment takes seconds to compile.
+# Copies here and below are explicit loops, because slice assignment takes seconds to compile.
 @njit(cache=True, error_model="numpy")
 def _solve_row(excess, self_loops, inverse, target, rounding, row):
     """Fill `row` for one row of costs; `excess` holds the costs and is overwritten.
 
-    Costs that differ from the nearest by no more than their `rounding` count as equally near. Without this, the search
-    on a lattice would find the bandwidth that tells rounding errors apart.
+    Costs that exceed the nearest by no more than their `rounding` count as equal to it. Otherwise, on a lattice, the
+    search would find a bandwidth at the scale of rounding errors.
     """
     nearest, own = 0.0, 1.0
     if not self_loops:
@@ -97,8 +97,8 @@ def _solve_row(excess, self_loops, inverse, target, rounding, row):
 def dense_rows(start, stop, cost, self_loops, inverse, target, rounding, rows):
     """Compute bandwidth, nearest cost, log normaliser and entropy of every row of a full cost matrix.
 
-    The inverse bandwidth is the one given or, where that is zero, the one whose entropy is `target`. The normaliser is
-    that of exp(-(C - nearest) / bandwidth): without the shift, far outliers would lose their digits.
+    Use the given inverse bandwidth or, if it is zero, the one whose entropy is `target`. The normaliser refers to
+    exp(-(C - nearest) / bandwidth): without the shift, distant outliers would lose precision.
     """
     excess = np.empty(cost.shape[1] - 1)
     for i in range(start, stop):

@@ -1,7 +1,7 @@
 """Sum charges directly over all pairs, for the Student and the Gaussian kernel.
 
 The field of charges q_j at points z_j is phi(z) = sum_j q_j k(|z - z_j|^2). Points are the columns of arrays with three
-rows; coordinates that the layout does not have are zero.
+rows; missing coordinates are zero.
 """
 
 from numba import njit

@@ -1,6 +1,6 @@
-"""Graphs in compressed rows: unions, orders of their points, and the entropies they support.
+"""Graphs as compressed rows: unions, permutations, and the entropies they support.
 
-Rows to be united are sorted by index and free of repetitions.
+For unions, rows must be sorted by index and free of duplicates.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def count_union(start, stop, indptr, indices, other_indptr, other_indices, count
 
 @njit(nogil=True, cache=True)
 def fill_union(start, stop, indptr, indices, values, other_indptr, other_indices, other_values, ends, union, costs):
-    """Write indices and costs of the union; if both graphs have an edge, the smaller cost."""
+    """Write the indices and costs of the union; if both graphs have an edge, keep the smaller cost."""
     for i in range(start, stop):
         a, b = indptr[i], other_indptr[i]
         for k in range(ends[i], ends[i + 1]):
@@ -52,7 +52,7 @@ def breadth_first(indptr, indices, order):
     seen = np.zeros(order.size, dtype=np.bool_)
     head = tail = 0
     for start in range(order.size):
-        if not seen[start]:  # the first of a component
+        if not seen[start]:  # first point of a component
             seen[start] = True
             order[tail] = start
             tail += 1

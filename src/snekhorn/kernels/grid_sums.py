@@ -1,11 +1,11 @@
-"""Spread charges onto a grid and gather fields from it, with the B-spline of degree 7 as window.
+"""Spread charges onto a grid and gather fields from it, with a B-spline of degree 7 as the window.
 
-A point in cell c, at the fraction u of the cell (0 <= u < 1), touches the WIDTH nodes c, c + 1, ... along every axis.
-The weight of its k-th node is a polynomial in u with the coefficients `window[:, k]`, highest power first. `cell` and
+A point in cell c, at a fraction u of the cell (0 <= u < 1), touches the WIDTH nodes c, c + 1, ... along every axis.
+The weight of its k-th node is a polynomial in u with coefficients `window[:, k]`, highest power first. `cell` and
 `fraction` have one row per axis.
 
 Points are sorted by row of cells, and row r begins at `first[r]`. Every node of a plane therefore sums its charges in
-the same order, however many threads there are. `excess` tabulates, by fraction of the cell, how much the grid
+the same order for any number of threads. `excess` tabulates, as a function of the fraction, by how much the grid
 overestimates the field of a unit charge at its own position.
 """
 
@@ -15,14 +15,14 @@ from numba import njit
 from .arithmetic import FAST
 
 WIDTH = 8  # nodes that a point touches along an axis: the degree of the B-spline plus 1
-BATCH = 64  # points weighed together: enough for vector instructions, few enough for their weights to stay in cache
+BATCH = 64  # points weighted together: enough for vector instructions, few enough for their weights to stay in cache
 RATIO = 8  # width of a coarse cell in fine cells
 BELOW_ONE = 1.0 - 2.0**-24  # the largest float32 below 1: a fraction must not round up to 1
 
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def _weigh(window, u, turned, out):
-    """Compute out_ik = p_k(u_i) for a batch of points, through columns: the inner loop vectorises that way."""
+    """Compute out_ik = p_k(u_i) for a batch of points, column by column so that the inner loop vectorises."""
     for k in range(WIDTH):
         a, b, c, d = window[0, k], window[1, k], window[2, k], window[3, k]
         e, f, g, h = window[4, k], window[5, k], window[6, k], window[7, k]
@@ -79,7 +79,7 @@ def sort_by_row(z, charges, low, inverse, first, order, cell, fraction, charge):
 
 @njit(nogil=True, cache=True)
 def spread_line(cell, fraction, charge, window, grid):
-    """Compute the charges of the nodes of a line: the sums over points of charge w_a(u)."""
+    """Compute the charges at the nodes of a line: the sums of charge w_a(u) over points."""
     weights, turned = np.empty((BATCH, WIDTH), window.dtype), np.empty((WIDTH, BATCH), window.dtype)
     grid[:] = 0.0
     for begin in range(0, charge.size, BATCH):
@@ -91,7 +91,7 @@ def spread_line(cell, fraction, charge, window, grid):
 
 @njit(nogil=True, cache=True)
 def gather_line(start, stop, order, cell, fraction, charge, window, slope, field, excess, out):
-    """Compute the field and its derivative at the points: the two columns of `out`."""
+    """Compute the field and its derivative at the points, as the two columns of `out`."""
     weights, turned = np.empty((2, BATCH, WIDTH), window.dtype), np.empty((WIDTH, BATCH), window.dtype)
     for begin in range(start, stop, BATCH):
         end = min(begin + BATCH, stop)
@@ -106,7 +106,7 @@ def gather_line(start, stop, order, cell, fraction, charge, window, slope, field
 
 @njit(nogil=True, cache=True)
 def spread_plane(start, stop, first, cell, fraction, charge, window, grid):
-    """Compute the charges of the nodes of a plane, the sums of charge w_a(u) w_b(v), for rows of the grid."""
+    """Compute the charges at the nodes of a plane, the sums of charge w_a(u) w_b(v), for rows of the grid."""
     down, across = np.empty((BATCH, WIDTH), window.dtype), np.empty((BATCH, WIDTH), window.dtype)
     turned = np.empty((WIDTH, BATCH), window.dtype)
     grid[start:stop] = 0.0
@@ -123,7 +123,7 @@ def spread_plane(start, stop, first, cell, fraction, charge, window, grid):
 
 @njit(nogil=True, cache=True)
 def gather_plane(start, stop, order, cell, fraction, charge, window, slope, field, excess, out):
-    """Compute the field and both derivatives at the points: the three columns of `out`."""
+    """Compute the field and both derivatives at the points, as the three columns of `out`."""
     down, across = np.empty((BATCH, WIDTH), window.dtype), np.empty((BATCH, WIDTH), window.dtype)
     down_slope, across_slope = np.empty((BATCH, WIDTH), window.dtype), np.empty((BATCH, WIDTH), window.dtype)
     turned = np.empty((WIDTH, BATCH), window.dtype)

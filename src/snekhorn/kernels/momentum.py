@@ -2,18 +2,18 @@
 
 from numba import njit
 
-SMALLEST_GAIN = 0.01  # as in the first implementation of t-SNE; a smaller gain would all but stop a coordinate
+SMALLEST_GAIN = 0.01  # as in the original t-SNE implementation; a smaller gain would almost stop a coordinate
 
 
 @njit(nogil=True, cache=True)
 def momentum_step(start, stop, z, gradient, velocity, gains, rate, momentum):
-    """Move z in place; add 0.2 to a gain while the step keeps its direction, multiply it by 0.8 when the step turns.
+    """Move z in place; add 0.2 to a gain while the step keeps its direction, multiply it by 0.8 when it reverses.
 
-    This is the rule of Jacobs (1988), as t-SNE uses it.
+    This is the rule of Jacobs (1988), as used in t-SNE.
     """
     z, gradient = z[start:stop].reshape(-1), gradient[start:stop].reshape(-1)
     velocity, gains = velocity[start:stop].reshape(-1), gains[start:stop].reshape(-1)
-    for i in range(z.size):  # no branch: directions are close to random, so the processor would mispredict it
+    for i in range(z.size):  # branch-free: directions are nearly random, so branches would be mispredicted
         g, v, gain = gradient[i], velocity[i], gains[i]
         longer, shorter = gain + 0.2, max(gain * 0.8, SMALLEST_GAIN)
         gain = longer if (g > 0.0) != (v > 0.0) else shorter

@@ -1,7 +1,7 @@
-"""Neighbours, ranks and classes of sampled points, from their distances to all points.
+"""Compute neighbours, ranks and classes of sampled points from their distances to all points.
 
-Every kernel takes one row of distances per sampled point, and overwrites the point's distance to itself. Of points at
-the same distance, the one with the lower index is nearer.
+Every kernel takes one row of distances per sampled point, and overwrites the point's distance to itself. If two points
+are at the same distance, the one with the lower index counts as nearer.
 """
 
 import numpy as np
@@ -18,14 +18,14 @@ VOTE, SILHOUETTE, N_CLASSED = range(3)
 def _nearest(d, k):
     """Return the indices of the k smallest entries, sorted by value, then by index."""
     step = int(np.sqrt(d.size / k))
-    reach = np.partition(d[::step], k - 1)[k - 1]  # from a subset, so at least the k-th smallest of all
+    reach = np.partition(d[::step], k - 1)[k - 1]  # k-th smallest of a subset, so at least the k-th smallest overall
     found = np.flatnonzero(d <= reach)
     return found[np.argsort(d[found], kind="mergesort")[:k]]
 
 
 @njit(cache=True)
 def _rank(d, j):
-    """Return 1 + the number of entries before d_j, sorted by value, then by index."""
+    """Return the rank of d_j, starting at 1, among the entries sorted by value, then by index."""
     rank = 1
     for i in range(j):
         rank += d[i] <= d[j]
@@ -45,7 +45,7 @@ def _excess_ranks(d, chosen):
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def _moments(x, z, own, row):
-    """Compute the means of x and z and the sums of centred products, leaving out one entry."""
+    """Compute the means of x and z and the sums of centred products, excluding the entry `own`."""
     x[own] = z[own] = 0.0
     sum_x = sum_z = 0.0
     for j in range(x.size):
@@ -82,7 +82,7 @@ def compare_rows(start, stop, dx, dz, sample, k_ranks, k_shared, rows):
 
 @njit(cache=True)
 def _vote(labels, n_classes):
-    """Return the most frequent label; of several, the first."""
+    """Return the most frequent label; ties go to the first label."""
     counts = np.zeros(n_classes, dtype=np.int64)
     for label in labels:
         counts[label] += 1
@@ -95,7 +95,7 @@ def _vote(labels, n_classes):
 
 @njit(cache=True, error_model="numpy")
 def _silhouette(totals, sizes, own):
-    """Compute (b - a) / max(a, b), a and b the mean distances to the own and the next class; 0 for a single point."""
+    """Compute (b - a) / max(a, b) from the mean distances a to the own class and b to the nearest other class."""
     if sizes[own] == 1:
         return 0.0
     a, b = totals[own] / (sizes[own] - 1), np.inf

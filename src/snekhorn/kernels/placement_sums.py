@@ -1,4 +1,4 @@
-"""Sum over the neighbours of new points, to place these points in a finished layout."""
+"""Sum over the neighbours of new points, to place the points in a finished layout."""
 
 import numpy as np
 from numba import njit
@@ -9,7 +9,7 @@ from .attraction import row_energy
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def _attraction_weights(p, squared, student, out):
-    """Compute P_k dC/dr^2 for every neighbour k and return the sum."""
+    """Compute P_k dC/dr^2 for every neighbour k, and return the sum."""
     total = 0.0
     for k in range(p.size):
         out[k] = p[k] / (1.0 + squared[k]) if student else p[k]
@@ -51,7 +51,7 @@ def add_log(start, stop, values, out):
     """Add log(values_i) to out_i.
 
     NumPy's vectorised logarithm may round a value differently depending on its index in the array; this loop does not,
-    so a new point's position does not depend on the batch it comes in.
+    so the position of a new point does not depend on the batch.
     """
     for i in range(start, stop):
         out[i] += np.log(values[i])

@@ -1,8 +1,8 @@
-"""Coordinate ascent on the marginal duals, for rows that have lost their mass.
+"""Run coordinate ascent on the marginal dual variables, for rows that have lost their mass.
 
-One row after the other, lambda_i is set so that the row sums to 1 given the rest. Sums are shifted by their largest
-exponent, so a row may start from any mass, even exp(-1000). The loop is sequential, hence independent of the number of
-threads.
+For one row after another, lambda_i is set so that the row sums to 1, with all other rows fixed. Sums are shifted by
+their largest exponent, so a row may start with any mass, even exp(-1000). The loop is sequential, so the result does
+not depend on the number of threads.
 """
 
 import numpy as np
@@ -12,12 +12,12 @@ from . import RowLoop
 from .arithmetic import FAST, fast_exp
 
 MAX_ITERATIONS = 12
-LOG_MASS_TOLERANCE = 0.1  # enough to start Newton's method; a smaller one costs passes
+LOG_MASS_TOLERANCE = 0.1  # sufficient to start Newton's method; a smaller value takes more iterations
 
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def _log_mass(cost, lam, gam, lam_i, gam_i):
-    """Compute log sum_j P_ij and its derivative in lambda_i."""
+    """Compute log sum_j P_ij and its derivative with respect to lambda_i."""
     largest = -1e300
     for j in range(cost.size):
         largest = max(largest, (lam_i + lam[j] - 2.0 * cost[j]) / (gam_i + gam[j]))
@@ -32,7 +32,7 @@ def _log_mass(cost, lam, gam, lam_i, gam_i):
 
 @njit(cache=True, error_model="numpy")
 def _balance(cost, lam, gam, lam_i, gam_i, slack):
-    """Return the lambda_i that gives the row unit mass, unless its log mass is within `slack` already."""
+    """Return the lambda_i that gives the row unit mass; keep it if |log mass| is already within `slack`."""
     first = 0.0
     for k in range(MAX_ITERATIONS):
         log_mass, slope = _log_mass(cost, lam, gam, lam_i, gam_i)
@@ -46,13 +46,13 @@ def _balance(cost, lam, gam, lam_i, gam_i, slack):
 
 @njit(nogil=True, cache=True)
 def dense_balance(cost, x, slack):
-    """Balance every row of a full cost matrix without self-loops; return the largest |log mass| met."""
+    """Balance every row of a full cost matrix without self-loops; return the largest |log mass| before balancing."""
     lam, gam = x[0], x[1]
     n = cost.shape[0]
     worst = 0.0
     others, near_lam, near_gam = np.empty(n - 1), np.empty(n - 1), np.empty(n - 1)
     for i in range(n):
-        for k in range(n - 1):  # a loop compiles in a fraction of the time of slice assignments
+        for k in range(n - 1):  # an explicit loop compiles much faster than slice assignment
             j = k + (k >= i)
             others[k], near_lam[k], near_gam[k] = cost[i, j], lam[j], gam[j]
         lam[i], met = _balance(others, near_lam, near_gam, lam[i], gam[i], slack)
@@ -62,7 +62,7 @@ def dense_balance(cost, x, slack):
 
 @njit(nogil=True, cache=True)
 def graph_balance(indptr, indices, cost, x, slack):
-    """Balance every row of a symmetric neighbour graph; return the largest |log mass| met."""
+    """Balance every row of a symmetric neighbour graph; return the largest |log mass| before balancing."""
     lam, gam = x[0], x[1]
     worst = 0.0
     for i in range(indptr.size - 1):

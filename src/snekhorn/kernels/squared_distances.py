@@ -1,4 +1,4 @@
-"""Squared Euclidean distances by direct differences: exact for duplicates, indifferent to an offset of X."""
+"""Compute squared Euclidean distances by direct differences: exact for duplicates, accurate with offsets in X."""
 
 import numpy as np
 from numba import njit
@@ -8,7 +8,7 @@ from .arithmetic import FAST
 
 @njit(fastmath=FAST, cache=True)
 def _squared_distance(x, y):
-    """sum_k (x_k - y_k)^2"""
+    """Return sum_k (x_k - y_k)^2."""
     total = 0.0
     for k in range(x.size):
         difference = np.float64(x[k]) - np.float64(y[k])
@@ -20,7 +20,7 @@ def _squared_distance(x, y):
 def dense_squared_distances(start, stop, x, out):
     """Fill rows and columns of `out` for the pairs j < i of the strided rows i; each entry is written once.
 
-    Row i costs i distances, so rows are dealt in pairs (i, n - 1 - i) of equal total work.
+    Row i takes i distances, so rows are processed in pairs (i, n - 1 - i) of equal total work.
     """
     n = x.shape[0]
     for pair in range(start, stop):
@@ -36,7 +36,7 @@ def dense_squared_distances(start, stop, x, out):
 
 @njit(nogil=True, cache=True)
 def sampled_squared_distances(start, stop, x, sample, out):
-    """Distances of every sampled point to all points; each point is read once for a range of samples."""
+    """Compute distances from every sampled point to all points; each point is read once per range of samples."""
     for j in range(x.shape[0]):
         for s in range(start, stop):
             out[s, j] = _squared_distance(x[sample[s]], x[j])
@@ -44,9 +44,9 @@ def sampled_squared_distances(start, stop, x, sample, out):
 
 @njit(nogil=True, cache=True)
 def squared_distances_to(x, queries, rows, others, out):
-    """Fill row r of `out` with the distances of the query rows[r] to the points others[r] of x.
+    """Fill row r of `out` with the distances from the query rows[r] to the points others[r] of x.
 
-    Sorting is left to NumPy: compiling a sort takes longer than everything else of a first use.
+    Sorting is left to NumPy, because compiling a sort would dominate the time of the first use.
     """
     for r in range(rows.size):
         for k in range(others.shape[1]):

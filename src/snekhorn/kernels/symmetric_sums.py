@@ -1,4 +1,4 @@
-"""Sums over pairs of the dual of the symmetric entropic affinity.
+"""Sums over pairs for the dual of the symmetric entropic affinity.
 
 With s = gamma_i + gamma_j, L = (lambda_i + lambda_j - 2 C_ij) / s, P = exp(L) and w = P / s, the dual value, its
 gradient and its Hessian are row sums of a few products of s, L and w. A row's own term (i = j, C_ii = 0) is added if
@@ -69,7 +69,7 @@ def _weigh(cost, lam, gam, lam_i, gam_i, w, log_p):
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def _weighed_products(w, log_p, near, y, u_i, v_i):
-    """Compute what `_products` does, from w and L."""
+    """Compute the sums of `_products` from precomputed w and L."""
     first = second = 0.0
     for k in range(w.size):
         j = near[k]
@@ -125,7 +125,7 @@ def graph_terms(start, stop, indptr, indices, cost, x, self_loops, terms):
 
 @njit(nogil=True, cache=True)
 def dense_product(start, stop, cost, x, y, self_loops, out):
-    """Multiply minus the Hessian with (u, v) for a full cost matrix."""
+    """Multiply minus the Hessian by (u, v) for a full cost matrix."""
     lam, gam, u, v = x[0], x[1], y[0], y[1]
     for i in range(start, stop):
         before, after = slice(0, i), slice(i + 1, lam.size)
@@ -139,7 +139,7 @@ def dense_product(start, stop, cost, x, y, self_loops, out):
 
 @njit(nogil=True, cache=True)
 def graph_weights(start, stop, indptr, indices, cost, x, weights):
-    """Write w and L for the edges of a symmetric neighbour graph; many products share them."""
+    """Write w and L for the edges of a symmetric neighbour graph, to share them between products."""
     longest = longest_row(start, stop, indptr)
     lam, gam = np.empty(longest), np.empty(longest)
     for i in range(start, stop):
@@ -150,7 +150,7 @@ def graph_weights(start, stop, indptr, indices, cost, x, weights):
 
 @njit(nogil=True, cache=True)
 def graph_product(start, stop, indptr, indices, cost, x, weights, y, self_loops, out):
-    """Multiply minus the Hessian with (u, v) for a symmetric neighbour graph, from the weights of its edges."""
+    """Multiply minus the Hessian by (u, v) for a symmetric neighbour graph, using the weights of its edges."""
     for i in range(start, stop):
         row = slice(indptr[i], indptr[i + 1])
         rest = _weighed_products(weights[0, row], weights[1, row], indices[row], y, y[i, 0], y[i, 1])
@@ -159,7 +159,7 @@ def graph_product(start, stop, indptr, indices, cost, x, weights, y, self_loops,
         out[1, i] = rest[1] + own[1]
 
 
-# Without re-association, so that P_ij and P_ji are the same bits.
+# Without re-association, so that P_ij and P_ji are bit-for-bit identical.
 @njit(fastmath={"contract"}, cache=True, error_model="numpy")
 def _write_row(cost, lam, gam, lam_i, gam_i, out):
     """Write P of one run of pairs."""

@@ -1,7 +1,7 @@
-"""A layout as one interactive HTML file that works offline: pan, zoom, hover, colour, search, select and export.
+"""Show a layout in an interactive HTML file that works offline: pan, zoom, hover, colour, search, select and export.
 
 `html_page` checks the input and assembles the page; `page_data` compresses coordinates and metadata into it. The code
-that runs in the browser is in `assets`, the libraries it uses are in `vendor`.
+that runs in the browser is in `assets`, and the libraries that it uses are in `vendor`.
 """
 
 from .html_page import write_page

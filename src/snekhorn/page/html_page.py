@@ -23,7 +23,7 @@ from .page_data import write_array, write_column
 
 FOLDER = files(__package__)
 
-# In order of dependence; together they become one function.
+# In order of dependency; they are combined into one function.
 SCRIPTS = ("data.js", "legend.js", "plot.js", "frame_rate.js", "interaction.js", "main.js")
 
 
@@ -48,14 +48,14 @@ def write_page(
     metadata : pyarrow.Table, optional
         One row per point: the columns to show, colour by, search and export.
     color : str, optional
-        Column to colour by at first. By default the first column with 2 to 40 distinct values, otherwise the first
-        column of numbers.
+        Column to colour by initially. By default, the first column with 2 to 40 distinct values, or else the first
+        numeric column.
     ids : str, optional
-        Column that names the points. By default they are numbered from 0.
+        Column that names the points. By default, they are numbered from 0.
     title : str, default=""
         Title of the page.
     summary : mapping of str to str, optional
-        Facts to show beside the layout: method, parameters, scores, warnings.
+        Facts to show next to the layout: method, parameters, scores, warnings.
     """
     Z = _check_layout(Z)
     metadata = _check_metadata(metadata, len(Z))
@@ -82,9 +82,7 @@ def write_page(
 def _check_layout(Z: Any) -> NDArray[np.float32]:
     Z = np.asarray(Z)
     if Z.ndim != 2 or Z.shape[1] != 2 or Z.shape[0] == 0:
-        raise InputError(
-            f"Z has shape {Z.shape}, but a page shows points in 2 dimensions; pass an array of shape (n, 2)."
-        )
+        raise InputError(f"Z has shape {Z.shape}, but the page is 2-dimensional; pass an array of shape (n, 2).")
     if Z.dtype.kind not in "fiub":
         raise InputError(f"Z has type {Z.dtype}; pass an array of numbers.")
     check_finite(Z, "Z")
@@ -98,7 +96,7 @@ def _check_metadata(metadata: Any, n: int) -> pa.Table:
         return pa.table({})
     if not isinstance(metadata, pa.Table):
         raise InputError(
-            f"metadata is a {type(metadata).__name__}; pass a pyarrow.Table, e.g. from pyarrow.Table.from_pandas."
+            f"metadata has type {type(metadata).__name__}; pass a pyarrow.Table, e.g. from pyarrow.Table.from_pandas."
         )
     if metadata.num_columns and metadata.num_rows != n:
         raise InputError(f"metadata has {metadata.num_rows} rows for the {n} points of Z; pass one row per point.")
@@ -110,7 +108,7 @@ def _opened(file: str | os.PathLike[str] | BinaryIO) -> AbstractContextManager[B
 
 
 def _template() -> list[str]:
-    """Split the frame of the page at its placeholders; text from users is never searched for placeholders."""
+    """Split the page template at its placeholders; user-supplied text is never searched for placeholders."""
     return _asset("page.html").replace("{{", "}}").split("}}")
 
 
@@ -123,7 +121,7 @@ def _vendored(name: str) -> str:
 
 
 def _scripts() -> list[str]:
-    """Return the scripts of the page in order; vendored ones carry their licences."""
+    """Return the scripts of the page in order; vendored scripts include their licences."""
     own = "\n".join(_asset(name) for name in SCRIPTS)
     return [
         _licence("pub-sub-es") + _pub_sub(),
@@ -138,7 +136,7 @@ def _licence(name: str) -> str:
 
 
 def _pub_sub() -> str:
-    """Return pub-sub-es as a plain script, with a dummy channel: pages have nothing to tell each other."""
+    """Return pub-sub-es as a plain script, with a dummy channel, because pages do not communicate."""
     body = re.sub(r"^export .*$", "", _vendored("pub-sub-es.js"), flags=re.MULTILINE)
     dummy = "{ BroadcastChannel: class { postMessage() {} } }"
     return f"globalThis.createPubSub = ((window) => {{\n{body}\nreturn createPubSub;\n}})({dummy});"

@@ -1,9 +1,9 @@
-"""Coordinates and metadata as compressed blocks in the page.
+"""Write coordinates and metadata to the page as compressed blocks.
 
-A block is deflated and base64-encoded, in an element that browsers do not run. A column of metadata becomes one of
-three kinds. A "category" has a list of distinct values and, for each point, the index of its value; the index after
-the last value stands for a missing one. Text is a category too. A "number" and a "time" (milliseconds since 1970) are
-floating-point numbers, NaN if missing.
+A block is deflated and base64-encoded, in an element that browsers do not run. There are three kinds of metadata
+columns. A "category" has a list of distinct values and, for each point, the index of its value; the index after the
+last value marks a missing value. Text columns are also categories. A "number" and a "time" (milliseconds since 1970)
+are floating-point numbers, NaN if missing.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ..colors import DISTINCT
 
 CHUNK_BYTES = 1 << 18
 CHUNK_VALUES = 1 << 16
-COMPRESSION_LEVEL = 6  # a higher level takes longer and hardly makes the file smaller
-LARGEST_EXACT = {"f4": 2**24, "f8": 2**53}  # all integers up to this one are exact
+COMPRESSION_LEVEL = 6  # a higher level takes longer and hardly reduces the file size
+LARGEST_EXACT = {"f4": 2**24, "f8": 2**53}  # all integers up to this value are exact
 
 
 def write_column(out: BinaryIO, key: str, column: Any) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def write_column(out: BinaryIO, key: str, column: Any) -> dict[str, Any]:
 def _write_integers(out: BinaryIO, key: str, column: Any) -> dict[str, Any]:
     largest = max((abs(bound) for bound in pc.min_max(column).as_py().values() if bound is not None), default=0)
     if largest > LARGEST_EXACT["f8"]:
-        return _write_category(out, key, column.cast(pa.string()))  # browsers would round them
+        return _write_category(out, key, column.cast(pa.string()))  # browsers would round such large integers
     if _has_few_values(column):
         return _write_category(out, key, column)
     dtype = next(dtype for dtype, limit in LARGEST_EXACT.items() if largest <= limit)
@@ -86,7 +86,7 @@ def _write_category(out: BinaryIO, key: str, column: Any) -> dict[str, Any]:
     codes = np.concatenate([_codes(chunk, len(values)) for chunk in encoded.chunks])
     header = {"kind": "category", "size": len(values), "text": pa.types.is_string(values.type)}
     if len(values) == len(codes) and not column.null_count:
-        return {**header, "type": None}  # every value occurs once, in order: codes are row numbers
+        return {**header, "type": None}  # every value occurs once, so the codes are the row numbers
     write_array(out, f"codes-{key}", codes)
     return {**header, "type": codes.dtype.str[1:]}
 
@@ -106,7 +106,7 @@ def _json_chunks(values: Any) -> Iterator[bytes]:
 
 
 def _has_few_values(column: Any) -> bool:
-    """Return whether whole numbers are classes: there is a colour for each."""
+    """Return whether whole numbers count as classes: there is a colour for each distinct value."""
     return int(pc.count_distinct(column, mode="only_valid").as_py()) <= len(DISTINCT)
 
 
@@ -130,7 +130,7 @@ def write_array(out: BinaryIO, key: str, values: NDArray[Any]) -> None:
 
 
 def _byte_planes(values: NDArray[Any]) -> Iterator[bytes]:
-    """Yield the first byte of every number, then the second, and so on: files become a fifth smaller."""
+    """Yield the first byte of every number, then the second, and so on, which makes files a fifth smaller."""
     size = values.dtype.itemsize
     table = values.view(np.uint8).reshape(-1, size)
     for plane in range(size):
@@ -151,7 +151,7 @@ def write_block(out: BinaryIO, key: str, chunks: Iterable[bytes]) -> None:
 
 
 def _deflated(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    # In zlib's format, not gzip's, whose header names the operating system: the same page would differ between systems.
+    # Use the zlib format: the gzip header names the operating system, so the same page would differ between systems.
     deflate = zlib.compressobj(COMPRESSION_LEVEL)
     for chunk in chunks:
         yield deflate.compress(chunk)

@@ -1,15 +1,15 @@
-"""Pictures of layouts and of how they were computed.
+"""Draw layouts, and diagnostics of how they were computed.
 
-`scatter` draws one layout and `sheet` several side by side. `row_perplexities` and `loss` show what the affinity and
-the descent did. `save` writes a picture to a file; the same picture always gives the same bytes. All functions take
-arrays and return Matplotlib objects. None of them uses pyplot: without `ax` they create a figure, available as
+`scatter` draws one layout, and `sheet` draws several side by side. `row_perplexities` and `loss` are diagnostics of the
+affinity and the descent. `save` writes a picture to a file; the same picture always gives the same bytes. All functions
+take arrays and return Matplotlib objects. None of them uses pyplot: without `ax` they create a figure, available as
 `ax.figure`, that does not need to be closed.
 
 Parameters
 ----------
 values : array of shape (n,) or None
-    Values that colour the points: categories or numbers, as decided by `is_categorical`. Points whose value is None,
-    NaN or NA are missing and drawn in grey.
+    Values to colour the points by: categories or numbers, as decided by `is_categorical`. Values that are None, NaN or
+    NA are missing, and their points are drawn in grey.
 ax : Axes or None
     Axes to draw on. Create their figure with layout="constrained" to make room for a legend outside the axes.
 title, subtitle : str

@@ -1,4 +1,4 @@
-"""Figures, axes and titles in the style of this package, and saving figures to files."""
+"""Create figures, axes and titles in the style of this package, and save figures to files."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ MAX_ELONGATION = 3.0  # thinner layouts get empty space; a larger limit gives pi
 INK, SOFT_INK = "#222222", "#666666"
 TITLE, TEXT, SMALL = 13, 9, 8  # font sizes in points
 
-# Metadata that would otherwise record the date and the version of Matplotlib, so that equal pictures would differ.
+# Remove the date and the Matplotlib version from the metadata, so that equal pictures give equal files.
 NO_METADATA: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
-# Keep text as text, and derive the names of SVG elements from a fixed salt instead of a random one.
+# Keep text as text, and derive the names of SVG elements from a fixed salt instead of a random salt.
 REPRODUCIBLE: Any = {"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "snekhorn"}
 
 
@@ -49,11 +49,11 @@ def save(
     Parameters
     ----------
     figure : Figure or Axes
-        The picture. Axes stand for their figure.
+        The picture. For axes, their figure is saved.
     file : path or binary file
         File to write.
     format : {"png", "svg", "pdf"} or None, default=None
-        File format. None takes it from the suffix of the path, or PNG for a binary file.
+        File format. None infers it from the suffix of the path, and means PNG for a binary file.
     dpi : float, default=200
         Resolution in dots per inch. In SVG and PDF files it applies to densities and to more than 3,000 points, which
         are stored as images.
@@ -91,12 +91,12 @@ def check_drawable(Z: Any, name: str = "Z") -> Points:
     Z = check_points(Z, name=name)
     if sparse.issparse(Z) or Z.shape[1] > 3:
         found = "is sparse" if sparse.issparse(Z) else f"has {Z.shape[1]} columns"
-        raise InputError(f"{name} {found}; only layouts with 1, 2 or 3 columns can be drawn: pass e.g. Z[:, :2].")
+        raise InputError(f"{name} {found}; only layouts with 1 to 3 columns can be drawn. Pass Z[:, :2], for example.")
     return np.asarray(Z, dtype=np.float64)
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Create a figure that pyplot does not manage, so that it need not be closed."""
+    """Create a figure that pyplot does not manage, so it does not need to be closed."""
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     return figure
@@ -116,10 +116,10 @@ def limits(Z: Points, max_elongation: float = MAX_ELONGATION) -> Points:
 
 
 def hide_axes(ax: Axes, box: Points) -> None:
-    """Hide ticks and frame and use one scale for both axes: in a layout only distances have a meaning."""
+    """Hide ticks and frame, and use one scale for both axes, because only distances are meaningful in a layout."""
     ax.set_xlim(*box[0])
     ax.set_ylim(*box[1])
-    # Anchored at the top left, titles of panels in a row are level and free space goes to the legend.
+    # Anchor at the top left, so that titles in a row are aligned and free space goes to the legend.
     ax.set_aspect("equal", adjustable="box", anchor="NW")
     ax.set_axis_off()
 
@@ -132,9 +132,9 @@ def plain_spines(ax: Axes) -> None:
 
 
 def add_note(ax: Axes, text: str, place: Any, offset: tuple[float, float], **style: Any) -> None:
-    """Write small text at an offset, in points, from a place.
+    """Write small text at an offset, in points, from a position.
 
-    The place is x, y and the two coordinate systems in which Matplotlib should read them.
+    `place` consists of x, y and their Matplotlib coordinate systems.
     """
     x, y, *coordinates = place
     ax.annotate(
@@ -148,7 +148,7 @@ def add_note(ax: Axes, text: str, place: Any, offset: tuple[float, float], **sty
 
 
 def set_titles(ax: Axes, title: str, subtitle: str) -> None:
-    """Write a title and, in smaller and softer letters, a subtitle above the left edge."""
+    """Write a title and, in smaller and lighter type, a subtitle above the left edge."""
     if subtitle:
         add_note(ax, subtitle, (0.0, 1.0, "axes fraction", "axes fraction"), (0, 5), va="bottom", fontsize=TEXT)
     if title:

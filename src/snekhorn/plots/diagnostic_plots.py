@@ -1,4 +1,4 @@
-"""What the affinity and the descent did: the perplexities of the rows of P, and the loss per iteration."""
+"""Draw diagnostics of the affinity and the descent: row perplexities of P, and the loss per iteration."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..runtime.checks import check_positive
 from .canvas import INK, TEXT, Points, add_note, new_figure, plain_spines, set_titles
 
 BINS = 80
-RIDGE_HEIGHT = 0.8  # of the tallest bar; above 1, histograms would overlap
+RIDGE_HEIGHT = 0.8  # height of the tallest bar; above 1, histograms would overlap
 WIDE_RANGE = 8.0  # ratio of largest to smallest perplexity above which ticks are at 1, 2 and 5 times powers of ten
-MIN_RANGE = 1.25  # ratio that the axis spans at least; with less, rounding errors would fill the picture
+MIN_RANGE = 1.25  # smallest ratio that the axis spans; with less, rounding errors would fill the picture
 
 
 def row_perplexities(
@@ -34,7 +34,7 @@ def row_perplexities(
     ----------
     perplexities : array of shape (n,), or mapping of names to such arrays
         Perplexities as returned by `snekhorn.affinities.row_perplexities`. Each array gets a histogram, with its range
-        beside it.
+        next to it.
     target : float or None, default=None
         The requested perplexity, drawn as a line.
     ax, title, subtitle

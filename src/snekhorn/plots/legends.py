@@ -1,4 +1,4 @@
-"""What the colours mean: legends, colour bars, and names written on the points."""
+"""Explain the colours: legends, colour bars, and names written on the points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..colors import MISSING
 from .canvas import INK, SMALL, SOFT_INK, TEXT, Points, add_note, apply_layout
 from .point_colors import Categories, Numbers
 
-MAX_NAME = 32  # characters; longer names take too much room from the picture
+MAX_NAME = 32  # characters; longer names leave too little room for the picture
 MAX_COLUMNS = 3  # of a legend
 LINE_HEIGHT = 1.5  # of a legend entry, relative to the font size
 SMALLEST_FONT = 5.5  # points
@@ -27,19 +27,19 @@ BAR_LENGTH, BAR_WIDTH = 2.5, 0.11  # inches; the length stays within 60 to 90 pe
 
 # Labels on points. The density of each category is estimated on a grid of GRID x GRID bins.
 GRID = 64
-BLUR = 2.5  # bins; with less, a few points that happen to be close win over the bulk of a category
-NEAR = 5  # bins around the densest one whose points are averaged; a peak has points within sqrt(2) blurs
-MIN_SHARE = 0.6  # share of the density that a category needs at its densest place for a label there to be clear
+BLUR = 2.5  # bins; if smaller, a few points that happen to be close outweigh the bulk of a category
+NEAR = 5  # bins around the densest bin whose points are averaged; a peak has points within sqrt(2) blurs
+MIN_SHARE = 0.6  # share of the density that a category needs at its densest place to be labelled there
 GAP = 2.0  # pixels between labels
-MAX_SHIFT = 3.0  # label heights; a label moved farther would seem to name other points
-ROUNDS = 200  # of pushing labels apart before giving up
+MAX_SHIFT = 3.0  # in label heights; labels moved farther would seem to name other points
+ROUNDS = 200  # maximum number of rounds of pushing labels apart
 LINE_LENGTH = 16  # characters
 HALO = Stroke(linewidth=3.0, foreground="white")
 LABEL_ID = "category"  # marks labels among the texts of the axes, and in SVG files
 
 
 def draw_legend(host: Axes | FigureBase, categories: Categories, label: str, height: float, **place: Any) -> Legend:
-    """Draw a legend in as few columns as fit into the height (inches)."""
+    """Draw a legend with the smallest number of columns that fits into the height (in inches)."""
     entries = list(zip(categories.names, categories.colors, strict=True))
     if categories.n_missing:
         entries.append((_missing_text(categories), MISSING))
@@ -47,7 +47,7 @@ def draw_legend(host: Axes | FigureBase, categories: Categories, label: str, hei
     columns, font = _legend_columns(len(entries) + bool(label), height)
     legend = host.legend(
         handles,
-        [str(i) for i in range(len(entries))],  # replaced below: Matplotlib leaves out names with a leading _
+        [str(i) for i in range(len(entries))],  # replaced below, because Matplotlib omits names with a leading _
         ncols=columns,
         fontsize=font,
         title=label or None,
@@ -76,7 +76,7 @@ def _legend_columns(n_entries: int, height: float) -> tuple[int, float]:
 
 
 def _shortened(name: str) -> str:
-    """Cut the middle out of a long name: long names often differ at one end only."""
+    """Cut the middle out of a long name, because long names often differ only at one end."""
     half = MAX_NAME // 2
     return name if len(name) <= MAX_NAME else f"{name[: half - 1].rstrip()}…{name[-half:].lstrip()}"
 
@@ -86,7 +86,7 @@ def _missing_text(coloring: Categories | Numbers) -> str:
 
 
 def draw_missing_note(ax: Axes, coloring: Categories | Numbers) -> None:
-    """Explain the grey points below the left edge, if there are any and no legend does."""
+    """Explain grey points below the left edge, unless there are none or a legend explains them."""
     if not coloring.n_missing:
         return
     corner = (0.0, 0.0, "axes fraction", "axes fraction")
@@ -95,7 +95,7 @@ def draw_missing_note(ax: Axes, coloring: Categories | Numbers) -> None:
 
 
 def draw_color_bar(figure: Any, numbers: Numbers, label: str, axes: Axes | list[Axes]) -> None:
-    """Draw a slim colour bar beside the axes; its ends are pointed if numbers exceed the scale."""
+    """Draw a slim colour bar next to the axes, with pointed ends if numbers exceed the scale."""
     height = figure.bbox.height / figure.dpi
     share = float(np.clip(BAR_LENGTH / height, 0.6, 0.9))
     bar = figure.colorbar(
@@ -122,9 +122,9 @@ def make_room(legend: Legend) -> None:
 
 
 def draw_labels(ax: Axes, Z: Points, categories: Categories, *, insist: bool) -> bool:
-    """Write the names of the categories on their points, and return whether that was possible.
+    """Write the names of the categories on their points, and return whether this was possible.
 
-    Nothing is written if the names do not fit or, unless `insist`, if a category dominates nowhere.
+    Nothing is written if the names do not fit, or if a category dominates nowhere and `insist` is False.
     """
     places, share = densest_places(Z, categories, np.array([ax.get_xlim(), ax.get_ylim()]))
     if not insist and share.min() < MIN_SHARE:
@@ -148,7 +148,7 @@ def draw_labels(ax: Axes, Z: Points, categories: Categories, *, insist: bool) ->
 
 
 def densest_places(Z: Points, categories: Categories, box: Points) -> tuple[Points, Points]:
-    """Return the mean of the points where each category is densest, and its share of the density there."""
+    """Return the mean position of the points where each category is densest, and its share of the density there."""
     k = len(categories.names)
     bins = ((Z - box[:, 0]) / (box[:, 1] - box[:, 0]) * GRID).astype(np.int64).clip(0, GRID - 1)
     index = (categories.codes * GRID + bins[:, 0]) * GRID + bins[:, 1]
@@ -163,9 +163,9 @@ def densest_places(Z: Points, categories: Categories, box: Points) -> tuple[Poin
 
 
 def push_apart(centers: Points, sizes: Points, bounds: Points) -> Points:
-    """Move boxes until none overlap, each pair along the axis of least overlap, for a limited number of rounds.
+    """Move overlapping boxes apart, each pair along the axis of least overlap, for a limited number of rounds.
 
-    Boxes stay within the bounds, given by the lower left and the upper right corner.
+    Boxes stay within the bounds, given by their lower-left and upper-right corners.
     """
     low = bounds[0] + sizes / 2.0
     high = np.maximum(bounds[1] - sizes / 2.0, low)
@@ -177,7 +177,7 @@ def push_apart(centers: Points, sizes: Points, bounds: Points) -> Points:
         for i, j in pairs:
             depth = (sizes[i] + sizes[j]) / 2.0 - np.abs(centers[i] - centers[j])
             axis = int(depth.argmin())
-            push = max(float(depth[axis]), 0.0) / 2.0 + 0.01  # without the extra, rounding leaves an overlap
+            push = max(float(depth[axis]), 0.0) / 2.0 + 0.01  # a little extra, because rounding could leave an overlap
             push = push if centers[i, axis] <= centers[j, axis] else -push
             centers[i, axis] -= push
             centers[j, axis] += push
@@ -192,7 +192,7 @@ def overlaps(centers: Points, sizes: Points) -> NDArray[np.bool_]:
 
 
 def erase_labels(ax: Axes) -> None:
-    """Remove what `draw_labels` wrote."""
+    """Remove the labels written by `draw_labels`."""
     for text in list(ax.texts):
         if text.get_gid() == LABEL_ID:
             text.remove()

@@ -1,4 +1,4 @@
-"""One layout on axes: a histogram in 1-D, points or a density image in 2-D, points in perspective in 3-D."""
+"""Draw one layout on axes: a histogram in 1-D, points or a density image in 2-D, points in perspective in 3-D."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .canvas import MAX_ELONGATION, SOFT_INK, Points, hide_axes, limits
 from .point_colors import Categories, Numbers
 
 PROJECTIONS = {1: "rectilinear", 2: "rectilinear", 3: "3d"}
-MAX_POINTS = 100_000  # drawn individually; more would hide each other
-MAX_VECTOR_POINTS = 3_000  # more are stored as an image in SVG and PDF, which would be slow to open otherwise
+MAX_POINTS = 100_000  # points drawn individually; more would hide each other
+MAX_VECTOR_POINTS = 3_000  # with more, SVG and PDF files would be slow to open, so points are stored as an image
 
 # Area of a point in points^2: POINT_SIZE * side of the axes / sqrt(n). Larger points hide their neighbours.
 POINT_SIZE = 0.8
 SMALLEST_POINT, LARGEST_POINT = 0.5, 45.0
-RIMMED_POINT = 15.0  # larger points get a white rim that separates neighbours
+RIMMED_POINT = 15.0  # points larger than this get a white rim that separates neighbours
 
 FAINTEST = 0.45  # opacity of a pixel with a single point
 OPAQUE_PERCENTILE = 98.0  # pixels whose count exceeds this percentile are fully opaque
@@ -79,7 +79,7 @@ def _draw_histogram(ax: Axes, z: Points, coloring: Categories | Numbers) -> None
 
 
 def _draw_3d(ax: Any, Z: Points, coloring: Categories | Numbers) -> None:
-    """Draw points in perspective, with walls behind them that help to judge depth."""
+    """Draw points in perspective, with walls behind them to help judge depth."""
     _draw_points(ax, Z, coloring)
     box = limits(Z)
     ax.set(xlim=box[0], ylim=box[1], zlim=box[2], xticklabels=[], yticklabels=[], zticklabels=[])
@@ -144,17 +144,17 @@ def pixel_counts(grid: Pixels, weights: Points | None = None) -> Points:
 
 
 def pixel_means(grid: Pixels, values: Points) -> Points:
-    """Return the mean of the values in each pixel, NaN in empty ones."""
+    """Return the mean of the values in each pixel, or NaN if it is empty."""
     number = pixel_counts(grid)
     means: Points = np.divide(pixel_counts(grid, values), number, out=np.full(number.shape, np.nan), where=number > 0)
     return means
 
 
 def blend_categories(grid: Pixels, categories: Categories) -> Points:
-    """Return an RGBA image that mixes the colours in each pixel by their shares, more opaque where points are dense.
+    """Return an RGBA image that mixes the colours in each pixel, and is more opaque where points are dense.
 
-    Squared intensities are averaged, as light mixes, so that mixtures are as bright as their parts. Points of a lower
-    layer count only in pixels without points of a higher layer.
+    Squared intensities are averaged, because light mixes this way, so mixtures are as bright as their parts. Points of
+    a lower layer count only in pixels without points of a higher layer.
     """
     number = pixel_counts(grid)
     rgba = np.ones((*number.shape, 4))
@@ -170,7 +170,7 @@ def blend_categories(grid: Pixels, categories: Categories) -> Points:
 
 
 def _pixel_opacity(number: Points) -> Points:
-    """Return an opacity that grows with the logarithm of the count, 0 for empty pixels."""
+    """Return an opacity that grows with the logarithm of the count, and is 0 for empty pixels."""
     full = max(float(np.percentile(number[number > 0], OPAQUE_PERCENTILE)), 2.0)
     return np.where(number > 0, FAINTEST + (1.0 - FAINTEST) * np.log(number.clip(1.0)) / np.log(full), 0.0)
 

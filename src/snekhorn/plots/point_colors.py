@@ -1,4 +1,4 @@
-"""Colours of points, from values: one colour per category, or a scale of colours for numbers."""
+"""Turn values into colours: one colour per category, or a colour scale for numbers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ..colors import DISTINCT, MISSING
 from ..errors import InputError
 
 MAX_COLORS = len(DISTINCT)
-MAX_FLOAT_CLASSES = 12  # floats that happen to be whole are more often counts than classes
+MAX_FLOAT_CLASSES = 12  # whole-number floats with more distinct values are more often counts than classes
 OTHER = "#8f8f8f"
 LONG_TAIL = 1.5  # clip the scale if all numbers span this many times the range of the central 98 per cent
 
 
 @dataclass(frozen=True)
 class Categories:
-    """Category of every point.
+    """Categories of the points.
 
     `codes` are indices into `names` and `colors`, -1 for missing values. If there are too many categories, the last
     name stands for the `others` smallest ones.
@@ -61,7 +61,7 @@ class Categories:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Number of every point, NaN if missing, with the limits of the colour scale and the name of its colormap."""
+    """Numbers of the points, NaN if missing, with the limits of the colour scale and the name of its colormap."""
 
     values: NDArray[np.float64]
     low: float
@@ -97,10 +97,10 @@ class Numbers:
 
 
 def is_categorical(values: Any) -> bool:
-    """Return whether values are categories: anything but numbers, and whole numbers that are few and repeat.
+    """Return whether values are categories: anything but numbers, or a few repeated whole numbers.
 
     "Few" means at most 40 distinct integers, including integers stored as floats because some are missing, and at most
-    12 distinct values for other floats. They must occur twice on average.
+    12 distinct values for other floats. Each must occur at least twice on average.
     """
     return _declared_categories(values) is not None or _looks_categorical(_as_array(values))
 
@@ -142,7 +142,7 @@ def _as_array(values: Any) -> NDArray[Any]:
         values = np.array(list(values), dtype=object)
     array = np.asarray(values)
     if array.dtype.kind not in "biufUSOT":
-        raise InputError(f"values has type {array.dtype}, which cannot be coloured; pass numbers or strings.")
+        raise InputError(f"values of type {array.dtype} cannot be used as colours; pass numbers or strings.")
     if array.dtype.kind != "O" or array.ndim != 1:
         return array
     present = {type(value) for value in array.tolist() if not _is_missing(value)}
@@ -175,7 +175,7 @@ def _numbers(array: NDArray[Any], colormap: str) -> Numbers:
         raise InputError(f"values are not numbers ({error}); pass categorical=True or 'auto'.") from error
     values = np.where(np.isfinite(values), values, np.nan)
     if np.isnan(values).all():
-        raise InputError("values contains no finite number; pass values=None to draw all points in one colour.")
+        raise InputError("values contains no finite numbers; pass values=None to draw all points in one colour.")
     smallest, low, high, largest = np.nanpercentile(values, [0, 1, 99, 100])
     if not 0.0 < LONG_TAIL * (high - low) < largest - smallest:
         low, high = smallest, largest
@@ -183,7 +183,7 @@ def _numbers(array: NDArray[Any], colormap: str) -> Numbers:
 
 
 def _categories(array: NDArray[Any], declared: list[Any] | None) -> Categories:
-    """Encode categories in declared or natural order; beyond 40, merge the smallest ones."""
+    """Encode categories in declared or natural order; if there are more than 40, merge the smallest ones."""
     distinct, inverse = _distinct(array)
     names = [_name(value) for value in distinct]
     found = {name for name in names if name is not None}
@@ -215,7 +215,7 @@ def _distinct(array: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
 
 
 def _name(value: Any) -> str | None:
-    """Return the name of a category, None for a missing value; 3.0 is a label 3 turned into a float by a NaN."""
+    """Return the name of a category, or None if missing; 3.0 becomes "3", because NaN turns integers into floats."""
     if _is_missing(value):
         return None
     if isinstance(value, bytes):
@@ -226,7 +226,7 @@ def _name(value: Any) -> str | None:
 
 
 def natural_order(names: set[str]) -> list[str]:
-    """Sort numbers by value, and other names as people do: a2 before a10."""
+    """Sort numbers by value, and other names in natural order: a2 before a10."""
     try:
         numbers = {name: float(name) for name in names}
     except ValueError:

@@ -1,4 +1,4 @@
-"""One layout, or several side by side, with a legend or a colour bar."""
+"""Draw one layout, or several side by side, with a legend or a colour bar."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .point_colors import Categories, Numbers, encode
 LegendPlace = Literal["auto", "labels", "outside", "none"]
 BoolOrAuto = bool | Literal["auto"]
 
-MAX_LABELS = 12  # more names on the points are hard to find; they go to a legend
+MAX_LABELS = 12  # more names on the points would be hard to find, so they go into a legend
 SHEET_WIDTH = 10.0  # inches
 MIN_PANEL, MAX_PANEL = 3.2, 5.0  # inches, side of a panel of a sheet
 HEADING = 0.4  # inches, height of a panel's title
@@ -38,7 +38,7 @@ def scatter(
     categorical: BoolOrAuto = "auto",
     colormap: str = "viridis",
 ) -> Axes:
-    """Draw a layout: a histogram in one dimension, points in two, points in perspective in three.
+    """Draw a layout: a histogram in one dimension, points in two dimensions, points in perspective in three.
 
     See `snekhorn.plots` for the parameters. Axes for a three-dimensional layout need projection="3d".
     """
@@ -78,8 +78,8 @@ def sheet(
 ) -> Figure:
     """Draw several layouts of the same points side by side, with one legend or colour bar for all.
 
-    See `snekhorn.plots` for the parameters not listed here. With legend="labels" the names are written on the points
-    of every panel.
+    See `snekhorn.plots` for the parameters not listed here. With legend="labels", names are written on the points of
+    every panel.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def sheet(
     subtitles : mapping of str to str, optional
         Subtitles of some of the layouts, by the same titles.
     columns : int or "auto", default="auto"
-        Number of layouts in a row.
+        Number of layouts per row.
     """
     _check_choices(legend, density, categorical)
     arrays = _check_layouts(layouts)
@@ -121,7 +121,7 @@ def _check_choices(legend: LegendPlace, density: BoolOrAuto, categorical: BoolOr
 
 
 def _check_layouts(layouts: Mapping[str, Any]) -> dict[str, Points]:
-    """Check that there are layouts, all of the same number of points."""
+    """Check that there is at least one layout, and that all have the same number of points."""
     if not layouts:
         raise InputError("layouts is empty; pass at least one layout.")
     arrays = {name: check_drawable(Z, f"layouts[{name!r}]") for name, Z in layouts.items()}
@@ -139,7 +139,7 @@ def _new_axes(Z: Points) -> Axes:
 
 
 def _default_columns(n: int) -> int:
-    """Return n for up to three layouts, otherwise what makes the sheet about square."""
+    """Return the number of columns: n for up to three layouts, otherwise a number that makes the sheet about square."""
     return n if n <= 3 else int(np.ceil(np.sqrt(n)))
 
 
@@ -152,7 +152,7 @@ def _write_labels(ax: Axes, Z: Points, categories: Categories, legend: LegendPla
 
 
 def _write_labels_on_all(axes: list[Axes], arrays: Mapping[str, Points], categories: Categories) -> bool:
-    """Write names in every panel or, if one has no room for them, in none."""
+    """Write names in every panel, or in none if they do not fit in one of them."""
     written = [_write_labels(ax, Z, categories, "labels") for ax, Z in zip(axes, arrays.values(), strict=True)]
     if all(written):
         draw_missing_note(axes[0], categories)

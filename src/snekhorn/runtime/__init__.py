@@ -1,1 +1,1 @@
-"""Where loops run, how much memory there is, progress, interrupts, warnings and parameter checks."""
+"""Parallel execution, memory checks, progress, interrupts, warnings and parameter checks."""

@@ -1,4 +1,4 @@
-"""Check the parameters that users set; every error names the parameter, the value received and the remedy."""
+"""Check user-facing parameters; every error names the parameter, the value received and the remedy."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .user_warnings import warn
 
 
 def check_perplexity(perplexity: Any) -> float:
-    """Raise unless this is a finite number above 1."""
+    """Raise unless the perplexity is a finite number above 1."""
     if not _is_real(perplexity) or not 1.0 < perplexity < np.inf:
         raise InputError(f"perplexity must be a finite number above 1, got {perplexity!r}; 30 is a good start.")
     return float(perplexity)
 
 
 def clamp_perplexity(perplexity: float, n_entries: int) -> float:
-    """Return the perplexity, lowered with a warning if rows of `n_entries` cannot have it.
+    """Return the perplexity; if rows of `n_entries` cannot reach it, lower it and warn.
 
-    A row of n entries has perplexity n only if it is uniform, which says nothing about the data; n - 1 is the largest
-    value that leaves a choice (half-way to 1 if that would be 1).
+    A row of n entries has perplexity n only if it is uniform, and then it carries no information about the data. The
+    limit is therefore n - 1, or 1.5 for rows of two entries.
     """
     largest = max(n_entries - 1.0, (n_entries + 1.0) / 2.0)
     if perplexity <= largest:
@@ -38,14 +38,14 @@ def clamp_perplexity(perplexity: float, n_entries: int) -> float:
 
 
 def check_positive(value: Any, name: str) -> float:
-    """Raise unless this is a positive finite number."""
+    """Raise unless `value` is a positive finite number."""
     if not _is_real(value) or not 0.0 < value < np.inf:
         raise InputError(f"{name} must be a positive finite number, got {value!r}.")
     return float(value)
 
 
 def check_count(value: Any, name: str, *, smallest: int = 1, largest: int | None = None) -> int:
-    """Raise unless this is a whole number of at least `smallest`, and at most `largest` if that is given."""
+    """Raise unless `value` is a whole number between `smallest` and `largest`; None means no upper limit."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not whole or value < smallest or (largest is not None and value > largest):
         bounds = f"of at least {smallest}" if largest is None else f"from {smallest} to {largest}"
@@ -54,7 +54,7 @@ def check_count(value: Any, name: str, *, smallest: int = 1, largest: int | None
 
 
 def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> Any:
-    """Raise unless this is one of a few values."""
+    """Raise unless `value` is one of `choices`."""
     if isinstance(value, np.bool_):
         value = bool(value)
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
@@ -63,7 +63,7 @@ def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> Any:
 
 
 def check_jobs(n_jobs: Any) -> int | None:
-    """Raise unless this is None or a non-zero whole number."""
+    """Raise unless `n_jobs` is None or a non-zero whole number."""
     if n_jobs is None:
         return None
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:

@@ -1,8 +1,8 @@
-"""Where loops over points run, and how their results are reduced.
+"""Run loops over points and reduce their results.
 
-The algorithms ask four things of the machine, and nothing else: run a compiled loop over ranges of rows, run one that
-needs all rows in order, sum over points, and take the smallest or largest value. `Threads` does these on the cores of
-one machine. Every implementation must return the same bits, however many threads or workers it has.
+The algorithms need only four operations: run a compiled loop over ranges of rows, run a loop that needs all rows in
+order, sum over points, and take the smallest or largest value. `Threads` runs them on the cores of one machine. Every
+implementation must return bit-for-bit identical results, whatever its number of threads or workers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .checks import check_jobs
 
 MIN_WORK_FOR_THREADS = 100_000  # with less work, starting the threads costs more than they save
-RANGES_PER_THREAD = 4  # rows differ in length; with fewer ranges, threads wait for the longest one
+RANGES_PER_THREAD = 4  # rows differ in length; with fewer ranges, threads wait for the slowest range
 
 Result = TypeVar("Result")
 
@@ -28,7 +28,7 @@ _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 
 
 class Execution(Protocol):
-    """What an algorithm may ask of the machine."""
+    """Operations that the algorithms need from the machine."""
 
     @property
     def n_threads(self) -> int:
@@ -38,7 +38,7 @@ class Execution(Protocol):
         """Call ``loop(start, stop, *args)`` on ranges that cover ``n_rows``; `work` estimates the pairs visited."""
 
     def run_in_order(self, loop: Callable[..., Result], *args: Any) -> Result:
-        """Call ``loop(*args)``, which visits the rows one after the other."""
+        """Call ``loop(*args)``, which visits the rows one after another."""
 
     def sum(self, values: NDArray[Any], axis: int | None = None) -> Any:
         """Sum in an order that does not depend on the number of threads."""
@@ -47,7 +47,7 @@ class Execution(Protocol):
         """Return the smallest value."""
 
     def max(self, values: NDArray[Any], axis: int | None = None) -> Any:
-        """Return the largest value; NaN if there is one."""
+        """Return the largest value, or NaN if any value is NaN."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Threads:
 
     def _pool(self) -> ThreadPoolExecutor:
         key = (os.getpid(), self.n_threads)  # threads do not survive a fork
-        if key not in _pools:  # two callers at once: setdefault lets one win, the other's pool has no threads yet
+        if key not in _pools:  # if two callers race, setdefault keeps one pool; the other has no threads yet
             _pools.setdefault(key, ThreadPoolExecutor(self.n_threads, thread_name_prefix="snekhorn"))
         return _pools[key]
 

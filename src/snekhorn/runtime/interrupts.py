@@ -1,4 +1,4 @@
-"""Interrupts from the keyboard, and blocks that they must not cut in half."""
+"""Protect blocks of code from keyboard interrupts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import FrameType
 
 @contextmanager
 def delayed_interrupts() -> Iterator[None]:
-    """Delay an interrupt from the keyboard (Ctrl-C) until the block has ended."""
+    """Delay a keyboard interrupt (Ctrl-C) until the end of the block."""
     handler = signal.getsignal(signal.SIGINT)
     if not callable(handler) or threading.current_thread() is not threading.main_thread():
         yield  # interrupts do not arrive here

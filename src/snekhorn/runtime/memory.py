@@ -1,4 +1,4 @@
-"""Compare the memory that a computation needs with what is available, before it starts."""
+"""Check before a computation starts that enough memory is available."""
 
 import os
 
@@ -8,7 +8,7 @@ GIB = 2**30
 
 
 def available_bytes() -> int | None:
-    """Return the memory that is still available on this machine, or None if the system does not say."""
+    """Return the available memory of this machine in bytes, or None if it is unknown."""
     try:
         with open("/proc/meminfo") as lines:
             for line in lines:
@@ -23,9 +23,9 @@ def available_bytes() -> int | None:
 
 
 def require_memory(needed: float, what: str, remedy: str) -> None:
-    """Raise if `needed` bytes are not available, naming the remedy."""
+    """Raise an error that names the remedy if `needed` bytes are not available."""
     available = available_bytes()
     if available is not None and needed > available:
         raise MissingMemoryError(
-            f"{what} needs about {needed / GIB:.1f} GiB, but {available / GIB:.1f} GiB are available; {remedy}."
+            f"{what} needs about {needed / GIB:.1f} GiB, but only {available / GIB:.1f} GiB are available; {remedy}."
         )

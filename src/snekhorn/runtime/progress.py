@@ -1,4 +1,4 @@
-"""Progress of an iteration, on the terminal or in a notebook."""
+"""Show the progress of an iterative solver in a terminal or a notebook."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ Progress = Callable[[int, float], None]
 
 @contextmanager
 def show_progress(title: str, *, verbose: bool) -> Iterator[Progress]:
-    """Yield a function that shows the number of iterations and the gap; it does nothing unless `verbose`."""
+    """Yield a function that displays the iteration count and the gap; it does nothing unless `verbose` is set."""
     with tqdm(desc=title, disable=not verbose, unit="it") as bar:
 
         def progress(n_iter: int, gap: float) -> None:

@@ -1,11 +1,11 @@
-"""Warnings that point at the user's line, however deep in the package they arise."""
+"""Issue warnings that point to the user's line of code, not to a line inside the package."""
 
 import inspect
 import warnings
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the first caller outside the package and scikit-learn."""
+    """Attribute a warning to the first caller outside the package and scikit-learn."""
     inside = (__name__.split(".")[0], "sklearn")  # scikit-learn wraps the methods of estimators
     frame = inspect.currentframe()
     level = 0

@@ -1,1 +1,1 @@
-"""Solvers that know no affinity: Newton-CG, dual ascent and descent steps, and the report they return."""
+"""Solvers that are independent of any affinity: Newton-CG, dual ascent, descent steps, and the solver report."""

@@ -1,4 +1,4 @@
-"""Steps of gradient descent: they know nothing but a gradient."""
+"""Steps of gradient descent, computed from the gradient alone."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from ..kernels.momentum import momentum_step
 from ..runtime.execution import Execution
 
-COORDINATES_PER_PAIR = 10  # coordinates moved in the time that one pair of points takes; scales the estimate of work
+COORDINATES_PER_PAIR = 10  # coordinates updated in the time that one pair of points takes; used to estimate the work
 
 Array = NDArray[np.floating[Any]]
 
 
 class Optimizer(Protocol):
-    """A rule that turns gradients into steps."""
+    """Rule that turns gradients into steps."""
 
     def step(self, Z: Array, gradient: Array, rate: float, momentum: float) -> None:
         """Move Z in place."""
@@ -29,7 +29,7 @@ class Optimizer(Protocol):
 
 
 class Momentum:
-    """Momentum with one gain per coordinate, the descent of t-SNE.
+    """Momentum with one gain per coordinate, as in t-SNE.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Momentum:
 
 
 class Adam:
-    """Adam (Kingma and Ba, 2015), the optimiser of the paper's experiments.
+    """Adam (Kingma and Ba, 2015), the optimiser used in the paper's experiments.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Adam:
         Decay rates of the running means of the gradient and of its square.
     """
 
-    epsilon = 1e-8  # keeps the step finite where the gradient has always been 0; a larger one shortens small steps
+    epsilon = 1e-8  # keeps the step finite if the gradient has always been 0; a larger value shortens small steps
 
     def __init__(self, shape: tuple[int, ...], *, decay: tuple[float, float] = (0.9, 0.999)) -> None:
         self.decay = decay
@@ -84,7 +84,7 @@ class Adam:
         return np.asarray(rate * mean / (np.sqrt(square) + self.epsilon))
 
     def step(self, Z: Array, gradient: Array, rate: float, momentum: float) -> None:
-        """Move Z in place; `momentum` is ignored, because `decay` plays its part."""
+        """Move Z in place; `momentum` is ignored because `decay` takes its role."""
         Z -= self.update(gradient, rate)
 
     def permute(self, order: Any) -> None:

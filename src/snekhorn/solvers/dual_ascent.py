@@ -1,4 +1,4 @@
-"""The paper's dual ascent by Adam, SGD and L-BFGS, for comparison with Newton's method."""
+"""Dual ascent by Adam, SGD and L-BFGS as in the paper, for comparison with Newton's method."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AscentSolver: TypeAlias = Literal["adam", "sgd", "lbfgs"]
 LEARNING_RATE = 0.1
 
 
-@np.errstate(over="ignore", invalid="ignore")  # a learning rate may be too large: the outcome shows it
+@np.errstate(over="ignore", invalid="ignore")  # too large a learning rate may overflow; the outcome reports it
 def ascend(
     problem: Problem,
     x: Array,
@@ -28,10 +28,10 @@ def ascend(
     max_iter: int,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Maximise by first-order steps on the boxed unknown or on its square root.
+    """Maximise by first-order steps on the boxed unknowns or on their square roots.
 
-    Unknowns are counted in units of the median boxed one, so that a learning rate means the same whatever the scale of
-    the data.
+    Unknowns are measured in units of the median boxed unknown, so the learning rate does not depend on the scale of the
+    data.
     """
     x = problem.project(x)
     unit = float(np.median(x[1]))
@@ -55,7 +55,7 @@ def ascend(
 
 
 class _Tracker:
-    """Evaluate the problem, remember the last finite point, and notice when to stop."""
+    """Evaluates the problem, keeps the last finite point, and detects when to stop."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class _Tracker:
         point = self.problem.evaluate(self.unit * x)
         self.diverged = not np.isfinite(point.gap)
         if self.diverged and self.n_passes:
-            return np.zeros_like(parameters)  # the last finite point stays the answer
+            return np.zeros_like(parameters)  # keep the last finite point as the result
         self.point = point
         if self.progress is not None:
             self.progress(self.n_passes, self.point.gap)
@@ -97,7 +97,7 @@ class _Tracker:
 
 
 class _Stop(Exception):
-    """Raised to leave SciPy's loop."""
+    """Signal to leave SciPy's loop."""
 
 
 def _lbfgs(tracker: _Tracker, parameters: Array, max_iter: int) -> Outcome:

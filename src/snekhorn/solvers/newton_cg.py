@@ -1,7 +1,7 @@
-"""Projected Newton-CG for a concave function of two unknowns per row, one of them in a box.
+"""Projected Newton-CG for a concave function of two unknowns per row, one free and one box-constrained.
 
-Each step solves (H + mu D) d = rhs by conjugate gradient, where H is minus the Hessian and D its two-by-two diagonal
-blocks, which also precondition. mu is the Levenberg-Marquardt damping.
+Each step solves (H + mu D) d = rhs by conjugate gradients, where H is minus the Hessian and D consists of its
+two-by-two diagonal blocks, which also serve as preconditioner. mu is the Levenberg-Marquardt damping.
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ from ..runtime.execution import Execution
 from ..runtime.progress import Progress
 from .solve_report import Reason
 
-Array: TypeAlias = NDArray[Any]  # of float64
-Linear: TypeAlias = Callable[[Array], Array]  # a matrix, as the function that multiplies with it
+Array: TypeAlias = NDArray[Any]  # float64
+Linear: TypeAlias = Callable[[Array], Array]  # a matrix, represented by the function that multiplies by it
 
 MAX_CG_ITERATIONS = 60
-MAX_PASSES = 1000  # a problem that is not solved by then never is
-LOOSEST_CG, TIGHTEST_CG, CG_POWER = 0.3, 1e-3, 0.7  # relative residual asked of CG: the gap to this power, clipped
-SMALLEST_SHRINK = 0.2  # a boxed unknown keeps at least this share of its value in one step
+MAX_PASSES = 1000  # problems that are not solved by then never converge
+LOOSEST_CG, TIGHTEST_CG, CG_POWER = 0.3, 1e-3, 0.7  # relative residual required of CG: clipped power of the gap
+SMALLEST_SHRINK = 0.2  # a boxed unknown keeps at least this fraction of its value in one step
 FIRST_DAMPING, DAMPING_GROWTH, DAMPING_DECAY = 1.0, 4.0, 10.0
-SMALLEST_DAMPING, LARGEST_DAMPING = 1e-3, 1e12  # below the first it becomes 0, above the second the solver gives up
-LARGE_GAP = 1.0  # above it the first step is damped: undamped, it would be rejected
-SUFFICIENT_INCREASE = 0.05  # share of the predicted increase that a step must reach to be accepted
+SMALLEST_DAMPING, LARGEST_DAMPING = 1e-3, 1e12  # smaller damping becomes 0; with larger, the solver gives up
+LARGE_GAP = 1.0  # above this gap the first step is damped, because an undamped one would be rejected
+SUFFICIENT_INCREASE = 0.05  # fraction of the predicted increase that a step must reach to be accepted
 GOOD_MODEL, POOR_MODEL = 0.7, 0.25  # ratios of actual to predicted increase that lower and raise the damping
-TOO_FAR = 4.0  # growth of a row's gap, to above 1, that marks a step as too long for the row
-FEW_ROWS = 0.1  # share of such rows up to which they retreat; if there are more, all rows are damped
-RETREAT, MAX_RETREATS = 0.2, 3  # share of the step that a retreating row keeps, and how often it may retreat
-NEAR = 0.1  # below this gap Newton's method needs no help
-SETTLED, STRAGGLERS, MAX_SETTLING = 1e-2, 0.05, 20  # gap of settled rows, share of other rows, iterations for these
-ROUNDING = 1e-15  # relative size below which a change of the value is noise
-LEAST_VARIANCE = 0.05  # smaller variances make a block nearly singular, see `_blocks`
+TOO_FAR = 4.0  # a step is too long for a row if its gap grows by this factor and exceeds 1
+FEW_ROWS = 0.1  # up to this fraction of such rows, only these retreat; otherwise all rows are damped
+RETREAT, MAX_RETREATS = 0.2, 3  # fraction of the step that a retreating row keeps, and how often it may retreat
+NEAR = 0.1  # below this gap Newton's method converges on its own
+SETTLED, STRAGGLERS, MAX_SETTLING = 1e-2, 0.05, 20  # gap of settled rows, fraction and iterations of other rows
+ROUNDING = 1e-15  # relative changes of the value below this are noise
+LEAST_VARIANCE = 0.05  # smaller variances make a block nearly singular (see `_blocks`)
 
 
 @dataclass(frozen=True)
 class Point:
-    """The function and its derivatives at x = (free unknowns, boxed unknowns), an array (2, n)."""
+    """Value and derivatives of the function at x = (free unknowns, boxed unknowns), an array (2, n)."""
 
     x: Array
     value: float
-    row_values: Array  # their sum is the value; differences are taken row by row, where they round least
-    magnitude: float  # sum of the absolute terms of the value: the scale of its rounding
+    row_values: Array  # their sum is the value; row-by-row differences have the smallest rounding errors
+    magnitude: float  # sum of absolute values of the terms, which sets the scale of rounding errors
     gradient: Array
     rhs: Array  # right-hand side of the Newton system: the gradient, or a better-scaled residual
-    blocks: tuple[Array, Array, Array]  # diagonal, off-diagonal, diagonal of the blocks of H
+    blocks: tuple[Array, Array, Array]  # first diagonal, off-diagonal and second diagonal entries of the blocks of H
     held: NDArray[np.bool_]  # rows whose boxed unknown is pushed against its bound
     marginal_gap: float
     entropy_gap: float
@@ -70,7 +70,7 @@ class Point:
 
 
 class Problem(Protocol):
-    """A concave function to maximise, and where its loops run."""
+    """Concave function to maximise, with the execution of its loops."""
 
     lower: Array | float
     upper: Array | float
@@ -87,12 +87,12 @@ class Problem(Protocol):
         """Return the nearest feasible x."""
 
     def restricted_to(self, rows: NDArray[np.intp], x: Array) -> tuple[RestrictedProblem, Array] | None:
-        """Return the problem in which these rows alone move, as its first ones, and its x; None if it saves nothing."""
+        """Return the problem in which only these rows move (they come first) and its x; None if it saves nothing."""
 
 
 @dataclass
 class Outcome:
-    """Where the loop ended, and how."""
+    """Result of a solver loop: the last point and why it stopped."""
 
     point: Point
     reason: Reason
@@ -101,7 +101,7 @@ class Outcome:
     values: list[float]
 
 
-@np.errstate(over="ignore", invalid="ignore")  # a trial step may overflow: its gap shows it
+@np.errstate(over="ignore", invalid="ignore")  # a trial step may overflow; its gap then shows it
 def maximize(
     problem: Problem,
     point: Point,
@@ -110,7 +110,7 @@ def maximize(
     max_iter: int,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Maximise from a point until both gaps are below tol."""
+    """Maximise from a point until both gaps are below `tol`."""
     total = problem.execution.sum
     values, passes, plain = [point.value], 0, False
     hessian: Linear | None = None  # at the point
@@ -135,12 +135,12 @@ def maximize(
         passes += used
         noise = ROUNDING * point.magnitude
         increase = float(total(trial.row_values - point.row_values))
-        if used > 1:  # some rows retreated: the value decides, even if this step promises no increase
+        if used > 1:  # some rows retreated: compare values, even if no increase is predicted
             predicted = max(_predicted_increase(problem, point, step), 2.0 * noise)
         if predicted > noise:
             ratio = increase / predicted if np.isfinite(trial.gap) else -np.inf
             accepted = ratio > SUFFICIENT_INCREASE
-        else:  # the value is all rounding by now: let the gaps decide
+        else:  # changes of the value are only rounding errors by now: compare gaps
             accepted = trial.gap < point.gap
             ratio = GOOD_MODEL if accepted else -np.inf
         if accepted:
@@ -162,7 +162,7 @@ def maximize(
 def _direction(
     problem: Problem, point: Point, hessian: Linear, damping: float, tol: float, *, plain: bool
 ) -> tuple[Array, float, int]:
-    """Return the Newton direction, the increase it predicts, and the passes it took."""
+    """Return the Newton direction, the predicted increase, and the number of passes used."""
     a, b, c, ridge = _blocks(point)
     free = ~point.held
     determinant = np.maximum(a * c - b * b, 1e-12 * a * c + np.finfo(float).tiny)
@@ -184,13 +184,13 @@ def _direction(
 
     rhs = (point.gradient if plain else point.rhs).copy()
     rhs[1] *= free
-    # No tighter than the tolerance needs, nor than Newton's method can use this far from the solution.
+    # No tighter than the tolerance requires, nor than is useful this far from the solution.
     accuracy = max(TIGHTEST_CG, point.gap**CG_POWER, 0.3 * tol / point.gap)
     enough = min(LOOSEST_CG, accuracy) ** 2 * float(problem.execution.sum(rhs * precondition(rhs, free)))
     step, passes = solve(rhs, free)
     reached = _bounded(problem, point, step)
     stopped = free & (reached != point.x[1] + step[1])
-    if problem.execution.max(stopped):  # these rows stop at a bound: let the others take that into account
+    if problem.execution.max(stopped):  # these rows stop at a bound: solve again for the others
         step[1] = reached - point.x[1]
         moving = free & ~stopped
         rest = rhs - apply(step, moving)
@@ -202,21 +202,21 @@ def _direction(
 
 
 def _predicted_increase(problem: Problem, point: Point, step: Array) -> float:
-    """Return half the slope along a step: what a quadratic gains up to its maximum."""
+    """Return half the slope along a step: the increase of a quadratic up to its maximum."""
     total = problem.execution.sum
     return 0.5 * float(total(point.gradient[0] * step[0]) + total((point.gradient[1] * step[1])[~point.held]))
 
 
 def try_step(problem: Problem, point: Point, step: Array) -> tuple[Point, Array, int]:
-    """Evaluate a step; if it is far too long for a few rows, shorten it for these.
+    """Evaluate a step; if it is far too long for a few rows, shorten it for these rows.
 
-    Otherwise one row in a thousand would have all others damped, for many iterations. Return the trial point, the
-    step taken and the passes used.
+    Otherwise a few rows in a thousand would cause damping of all rows for many iterations. Return the trial point, the
+    step taken and the number of passes used.
     """
     before = np.maximum(point.row_gaps, LARGE_GAP)
     trial = problem.evaluate(_projected(problem, point, step))
     for used in range(1, MAX_RETREATS + 1):
-        too_far = ~(trial.row_gaps < TOO_FAR * before)  # NaN is too far, too
+        too_far = ~(trial.row_gaps < TOO_FAR * before)  # NaN also counts as too far
         if not 0.0 < problem.execution.sum(too_far) / too_far.size < FEW_ROWS:
             return trial, step, used
         step = np.where(too_far, RETREAT, 1.0) * step
@@ -225,7 +225,7 @@ def try_step(problem: Problem, point: Point, step: Array) -> tuple[Point, Array,
 
 
 def _settle_stragglers(problem: Problem, point: Point) -> tuple[Point, int]:
-    """Move a few rows that are far off closer while the others wait; return the point and the passes used."""
+    """Improve a few rows with large gaps while the others are fixed; return the point and the passes used."""
     rows = point.unsolved(SETTLED)
     some = problem.restricted_to(rows, point.x) if 0 < rows.size < STRAGGLERS * point.x.shape[1] else None
     if some is None:
@@ -241,10 +241,10 @@ def _settle_stragglers(problem: Problem, point: Point) -> tuple[Point, int]:
 
 
 def _blocks(point: Point) -> tuple[Array, Array, Array, Array]:
-    """Return the blocks of H, their last entry raised if the row's variance vanishes, and the amount.
+    """Return the blocks of H with a ridge on the last entry if the row's variance vanishes, and the ridge.
 
-    A row whose mass rests on one pair has a singular block and would take an endless step. The ridge bounds it, and
-    fades with the gap so that the last steps are Newton's own.
+    A row whose mass rests on one pair has a singular block and would take an unbounded step. The ridge bounds the step,
+    and fades with the gap so that the last steps are pure Newton steps.
     """
     a, b, c = point.blocks
     a = np.maximum(a, np.finfo(float).tiny)
@@ -254,7 +254,7 @@ def _blocks(point: Point) -> tuple[Array, Array, Array, Array]:
 
 
 def _projected(problem: Problem, point: Point, step: Array) -> Array:
-    """Apply a step, projected row by row: one bad row must not hold back the others."""
+    """Apply a step, projected row by row, so that one bad row does not hold back the others."""
     return problem.project(np.stack([point.x[0] + step[0], _bounded(problem, point, step)]))
 
 
@@ -268,7 +268,7 @@ def _bounded(problem: Problem, point: Point, step: Array) -> Array:
 def conjugate_gradient(
     apply: Linear, precondition: Linear, rhs: Array, enough: float, execution: Execution
 ) -> tuple[Array, int]:
-    """Solve apply(x) = rhs until the squared residual, in the preconditioner's norm, is `enough`."""
+    """Solve apply(x) = rhs until the squared residual, in the preconditioner's norm, is at most `enough`."""
     x, residual = np.zeros_like(rhs), rhs.copy()
     z = precondition(residual)
     direction, energy = z.copy(), float(execution.sum(residual * z))
@@ -291,7 +291,7 @@ def conjugate_gradient(
 
 
 class RestrictedProblem:
-    """A problem whose first rows alone move; to the solver, the others are solved and take no part in products.
+    """Problem in which only the first rows move; the solver sees the others as solved and without Hessian products.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ class RestrictedProblem:
     n_moving : int
         Number of rows that move.
     share : float
-        Cost of a pass over its pairs, relative to a pass over all pairs.
+        Cost of a pass over the restricted pairs, relative to a pass over all pairs.
     """
 
     def __init__(self, whole: Problem, n_moving: int, share: float) -> None:
@@ -342,11 +342,11 @@ class RestrictedProblem:
         return self.whole.project(x)
 
     def restricted_to(self, rows: NDArray[np.intp], x: Array) -> None:
-        """Return None: the rows are few already."""
+        """Return None, because few rows are left already."""
 
 
 def gaps(gradient: Array, held: NDArray[np.bool_], execution: Execution) -> tuple[float, float]:
-    """Return the largest gaps of the free and of the boxed unknowns; held rows have none of the latter."""
+    """Return the largest gaps of the free and of the boxed unknowns; held rows do not count for the latter."""
     marginal_gap = float(execution.max(np.abs(gradient[0])))
     entropy_gap = float(execution.max(np.where(held, 0.0, np.abs(gradient[1]))))
     return marginal_gap, entropy_gap if np.isfinite(execution.max(np.abs(gradient))) else np.inf

@@ -1,4 +1,4 @@
-"""The report of a solver: one result object, whatever the solver."""
+"""Report that every solver returns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class Reason(str, Enum):
-    """Why a solver stopped; the text tells the user what to do."""
+    """Reasons for a solver to stop; each text says what the user can do."""
 
     CONVERGED = "converged"
     CLOSED_FORM = "computed in closed form"
@@ -22,44 +22,43 @@ class Reason(str, Enum):
         "no step improves the dual any more; the neighbour graph may not support this perplexity: "
         "raise n_neighbors, lower perplexity or allow self_loops"
     )
-    OVERFLOW = "the start overflowed; check X for extreme values"
+    OVERFLOW = "the starting point overflowed; check X for extreme values"
     DIVERGED = "the iterates overflowed; lower learning_rate or use solver='newton'"
 
 
 @dataclass
 class SolveReport:
-    """The outcome of computing an affinity.
+    """Report on the computation of an affinity.
 
     Attributes
     ----------
     converged : bool
         Whether both gaps are below the tolerance; `floor_rows` and `unreachable_rows` are exempt.
     n_iter : int
-        Outer iterations of the solver.
+        Number of outer iterations of the solver.
     n_passes : int
-        Evaluations and products with the Hessian, each a pass over all pairs of points. On a graph, products at one
-        point share weights, whose own pass is not counted.
+        Number of passes over all pairs of points: function evaluations and Hessian products. On a graph, Hessian
+        products at one point share weights, whose computation is not counted.
     marginal_gap : float
-        Largest distance of a row sum from 1, before any symmetrisation; NaN for an affinity without a constraint on
-        its row sums.
+        Largest deviation of a row sum from 1, before any symmetrisation; NaN if row sums are not constrained.
     entropy_gap : float
-        Largest distance of a row's entropy from its target, or of the average entropy if the perplexity is an
-        average; NaN if there is no target. Rows in `floor_rows` and `unreachable_rows` are left out, except from an
+        Largest deviation of a row's entropy from its target, or of the average entropy if the perplexity is an
+        average; NaN if there is no target. Rows in `floor_rows` and `unreachable_rows` are excluded, except from the
         average.
     reason : str
         Why the solver stopped, and what to do about it.
     floor_rows : ndarray of int
-        Rows whose perplexity is above the requested one, because their entropy dual is at its floor or too many points
-        are duplicates. `n_floor_rows` is their number.
+        Rows whose perplexity is above the requested one, because their entropy dual is at its floor or they have too
+        many duplicates. `n_floor_rows` is their number.
     unreachable_rows : ndarray of int
-        Rows that cannot reach the requested perplexity (too few edges, or neighbours without mass to spare) and have
-        the largest one that is certain to be reachable.
+        Rows that cannot reach the requested perplexity (too few edges, or neighbours without mass to spare). They get
+        the largest perplexity that is certain to be reachable.
     unsolved_rows : ndarray of int
         Rows whose sum or entropy is still off by the tolerance or more; empty if `converged`.
     dual_values : list of float
         Dual objective after each accepted step.
     neighbor_recall : float or None
-        Share of the true nearest neighbours that were found, measured on a sample; None for a full matrix.
+        Fraction of true nearest neighbours that were found, measured on a sample; None for a full matrix.
     """
 
     converged: bool

@@ -1,4 +1,4 @@
-// The data in the page: blocks of compressed numbers and text, columns of metadata, and how values are written.
+// Read the data in the page: blocks of compressed numbers and text, metadata columns, and their display formats.
 
 const byId = (id) => document.getElementById(id);
 const header = JSON.parse(byId("header").textContent);
@@ -13,7 +13,7 @@ function fromBase64(text) {
   return bytes;
 }
 
-// The element is removed once it is read; otherwise the data would be in memory twice.
+// Remove the element once it has been read, so that the data is not in memory twice.
 async function takeBytes(key) {
   const element = byId(key);
   const deflated = new Blob([fromBase64(element.textContent)]).stream();
@@ -39,7 +39,7 @@ async function takeList(key) {
   return JSON.parse(new TextDecoder().decode(await takeBytes(key)));
 }
 
-// Values as text: exact in exports, short on the screen.
+// Format values as text: exact in exports, short on screen.
 
 const count = (number) => number.toLocaleString("en");
 const plural = (number, word, words) => `${count(number)} ${number === 1 ? word : words}`;
@@ -71,13 +71,13 @@ function time(milliseconds, { digits, days, zoned }) {
   return iso.slice(0, cut + 9) + fraction + (zoned ? "Z" : "");
 }
 
-// RFC 4180: quote only where needed. Empty text is quoted, a missing value is not.
+// RFC 4180: quote only if necessary. Empty text is quoted; a missing value is not.
 function csvField(text) {
   if (text === null) return "";
   return text === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-// A column of metadata, decompressed when it is first needed.
+// A metadata column, decompressed on first use.
 class Column {
   constructor(description, index) {
     Object.assign(this, description, { index });

@@ -1,6 +1,6 @@
-// What the reader does with points: hover, select, export, search.
+// Interact with points: hover, select, export, search.
 
-// Hovering: a ring around the point, and a tooltip with its metadata.
+// Hovering shows a ring around the point and a tooltip with its metadata.
 
 function showTooltip(row) {
   if (row === null || !isShown(row)) return hideTooltip();
@@ -29,7 +29,7 @@ function tooltipParts(row) {
   return [title, facts];
 }
 
-// Place the tooltip beside the point, on the side that has room.
+// Place the tooltip next to the point, on the side that has room.
 function placeTooltip() {
   if (state.hovered === null) return;
   const [left, top] = plot.getScreenPosition(state.hovered);
@@ -48,7 +48,7 @@ function watchHover() {
   canvas.addEventListener("mouseleave", hideTooltip);
 }
 
-// Selecting: how many points, of which categories, and as a CSV file.
+// Selecting shows the number of points and their categories, and offers a CSV file.
 
 function select(rows) {
   plot.select(rows, { preventEvent: true });
@@ -60,7 +60,7 @@ function clearSelection() {
   showSelection([]);
 }
 
-// Rows are sorted, whatever order they were found in.
+// Sort the rows, because they may be found in any order.
 function showSelection(rows) {
   state.selection = Uint32Array.from(rows).sort();
   const number = state.selection.length;
@@ -106,7 +106,7 @@ function numberBreakdown() {
   return [facts];
 }
 
-// If no column names the points, their row numbers do.
+// If no column names the points, use their row numbers.
 function csv(rows) {
   const numbered = idColumn ? [] : ["row"];
   const names = [...numbered, "x", "y", ...columns.map((column) => column.name)];
@@ -131,8 +131,8 @@ function exportSelection() {
   setTimeout(() => URL.revokeObjectURL(link.href), 60000); // some browsers read the data after the click
 }
 
-// Selecting is done by the lasso and the clicks of regl-scatterplot. The click that ends a lasso where it began must
-// not also select a point, which the library does not prevent.
+// regl-scatterplot handles the lasso and the clicks that select points. The click that ends a lasso where it began must
+// not also select a point, but the library does not prevent this.
 function watchSelection() {
   let lassoed = false;
   plot.subscribe("lassoStart", () => (lassoed = true));
@@ -147,7 +147,7 @@ function watchSelection() {
   byId("clear").addEventListener("click", clearSelection);
 }
 
-// Searching: points whose name or text contains what was typed.
+// Searching finds points whose name or text contains the search text.
 
 const PATIENCE = 150; // milliseconds after the last key press before the search starts
 

@@ -6,7 +6,7 @@ const darkMode = matchMedia("(prefers-color-scheme: dark)");
 const natural = new Intl.Collator("en", { numeric: true });
 const inOrder = (a, b) => (typeof a === "string" ? natural.compare(a, b) : a - b);
 
-// On a dark background, black becomes white, and missing values a darker grey.
+// On a dark background, black becomes white, and missing values become a darker grey.
 function themed(color) {
   if (!darkMode.matches) return color;
   if (color === "#000000") return "#f4f4f4";
@@ -40,7 +40,7 @@ function byCategory(column) {
 
 const entry = (label, number, color) => ({ label, count: number, color });
 
-// Return all values if there are enough colours, otherwise the most frequent, leaving one colour for the rest.
+// Return all values if there are enough colours; otherwise the most frequent ones, leaving one colour for the rest.
 function mostFrequent(counts, size) {
   const values = Array.from({ length: size }, (_, i) => i);
   if (size <= header.many.length) return values;
@@ -115,7 +115,7 @@ function categoryLegend(entries) {
   });
   const hint = () => list.classList.toggle("more", list.scrollTop + list.clientHeight < list.scrollHeight - 4);
   list.addEventListener("scroll", hint);
-  requestAnimationFrame(hint); // its height is known only then
+  requestAnimationFrame(hint); // the height is not known earlier
   return list;
 }
 
@@ -149,7 +149,7 @@ function toggleCategory(code) {
 
 const isShown = (row) => state.shown === null || state.shown.has(state.coloring.codes[row]);
 
-// Show only these categories, or all if null; the legend keeps its scroll position and focus.
+// Show only these categories, or all of them if null; the legend keeps its scroll position and focus.
 async function showCategories(shown) {
   const scrolled = byId("legend").querySelector("ol")?.scrollTop ?? 0;
   const focused = [...byId("legend").querySelectorAll("button")].indexOf(document.activeElement);

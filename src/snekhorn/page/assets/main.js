@@ -31,7 +31,7 @@ async function colorBy(index) {
   state.color = index;
   await columns[index]?.load();
   if (state.shown) await showCategories(null);
-  if (state.color !== index) return; // another column was chosen in the meantime
+  if (state.color !== index) return; // another column has been chosen in the meantime
   state.coloring = coloring(columns[index]);
   drawLegend();
   if (state.selection.length) drawBreakdown();
@@ -82,7 +82,7 @@ async function start() {
   [x, y] = await Promise.all([takeNumbers("x", "f4"), takeNumbers("y", "f4")]);
   await firstColumn;
   state.coloring = coloring(columns[state.color]);
-  drawLegend(); // first, because the view is fitted beside the panel
+  drawLegend(); // first, because the view is fitted next to the panel
   placePoints();
   density = meanDensity();
   // End a lasso when the window loses focus. This runs before the library's own listener, which would fail.

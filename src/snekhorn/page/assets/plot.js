@@ -5,7 +5,7 @@ const state = {
   n: header.n,
   color: header.color, // index of a column, or null
   coloring: null,
-  shown: null, // set of the categories shown, or null for all
+  shown: null, // set of categories shown, or null for all
   selection: [],
   hovered: null,
   moved: false, // whether the reader has changed the view
@@ -14,7 +14,7 @@ const points = [];
 let x, y, plot, density;
 let drawing = Promise.resolve();
 
-const MARGIN = 24; // pixels around the points that the view is fitted to
+const MARGIN = 24; // pixels around the points to which the view is fitted
 const CLOSEST = { all: 0.3, some: 0.04 }; // smallest camera distances when fitting, needed for points in one place
 const GRID = 128; // bins per side for the estimate of density
 const OUTLINED = 300; // larger selections are not outlined, because the outlines would run together
@@ -65,7 +65,7 @@ const pointSize = () => Math.max(1.25, Math.min(8, 60 * header.n ** -0.28));
 function opacity(distance) {
   const scale = distance < 1 ? Math.asinh(1 / distance) / Math.asinh(1) : 1 / distance;
   const size = Math.max(1, pointSize() * scale);
-  const side = innerHeight / GRID / distance; // of a bin, in pixels
+  const side = innerHeight / GRID / distance; // side of a bin in pixels
   const layers = (density / side ** 2) * (Math.PI / 4) * size ** 2;
   return Math.max(0.2, Math.min(0.88, 1.4 / Math.sqrt(layers)));
 }
@@ -118,7 +118,7 @@ function drawColors() {
   for (let row = 0; row < codes.length; row++) points[row][2] = codes[row];
   plot.set({ pointColor: colors.map(themed) });
   const options = { zDataType: "categorical", preventFilterReset: true, spatialIndex: plot.get("spatialIndex") };
-  drawing = drawing.then(() => plot.draw(points, options)); // wait for the draw before
+  drawing = drawing.then(() => plot.draw(points, options)); // wait for the previous draw
   return drawing;
 }
 

@@ -10,9 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from numpy.linalg import LinAlgError
 from sklearn.exceptions import ConvergenceWarning
 
 from snekhorn.datasets import DamagedData, MissingData
+from snekhorn.errors import InputError
 
 from .machine import Load, describe
 from .processes import run_cases
@@ -151,7 +153,12 @@ def compute_case(compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return {"not_available": str(error)}
     except DamagedData:
         raise  # the file must be replaced before any case can use it
-    except (ArithmeticError, ValueError, RuntimeError) as error:  # numerical failures; anything else is a bug
+    except (
+        ArithmeticError,
+        InputError,
+        LinAlgError,
+        RuntimeError,
+    ) as error:  # numerical failures; anything else is a bug
         return {"not_available": f"{FAILED}: {type(error).__name__}: {error}"}
     warned = [str(record.message) for record in caught]
     return {**case, "not_converged": warned, "seconds": time.perf_counter() - start}

@@ -26,7 +26,7 @@ ALLOWED = {
     "estimators": CORE | {"affinities", "embedding", "geometry", "registry", "solvers"},
     "metrics": CORE | {"geometry"},
     "io": {"errors"},
-    "anndata": {"embedding", "errors", "estimators", "runtime"},
+    "anndata": {"embedding", "errors", "estimators", "geometry", "io", "runtime"},
     "colors": set(),
     "plots": {"colors", "errors", "geometry", "runtime"},
     "page": {"colors", "errors", "geometry", "runtime"},

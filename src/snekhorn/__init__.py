@@ -12,37 +12,33 @@ browser, `io` reads and writes files, `datasets` loads the paper's data, and `cl
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .registry import METHODS, classes
+
 __version__ = "0.1.0"
 
 _SUBMODULES = ("affinities", "datasets", "metrics", "plots")
 _NAMES = {
-    **dict.fromkeys(("SNE", "SNEkhorn", "SymmetricSNE", "TSNE", "TSNEkhorn"), "estimators"),
+    **dict.fromkeys(classes(METHODS.values()), "estimators"),
     "load": "estimators.saved_models",
     "save": "estimators.saved_models",
     "sweep": "estimators.sweep",
 }
 
 if TYPE_CHECKING:
-    from . import affinities, datasets, metrics, plots
-    from .estimators import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn
-    from .estimators.saved_models import load, save
-    from .estimators.sweep import sweep
+    from . import affinities as affinities
+    from . import datasets as datasets
+    from . import metrics as metrics
+    from . import plots as plots
+    from .estimators import SNE as SNE
+    from .estimators import TSNE as TSNE
+    from .estimators import SNEkhorn as SNEkhorn
+    from .estimators import SymmetricSNE as SymmetricSNE
+    from .estimators import TSNEkhorn as TSNEkhorn
+    from .estimators.saved_models import load as load
+    from .estimators.saved_models import save as save
+    from .estimators.sweep import sweep as sweep
 
-__all__ = [
-    "SNE",
-    "TSNE",
-    "SNEkhorn",
-    "SymmetricSNE",
-    "TSNEkhorn",
-    "__version__",
-    "affinities",
-    "datasets",
-    "load",
-    "metrics",
-    "plots",
-    "save",
-    "sweep",
-]
+__all__ = ["__version__", *_SUBMODULES, *_NAMES]
 
 
 def __getattr__(name: str) -> Any:  # defer heavy imports until they are needed

@@ -11,14 +11,14 @@ from sklearn.base import clone
 from .embedding.initial_layout import pca_layout
 from .errors import InputError, InputTypeError, did_you_mean
 from .estimators import NeighborEmbedding, TSNEkhorn
+from .geometry.costs import NEIGHBORS_PER_PERPLEXITY
+from .io.matrix_files import DEFAULT_REP
 from .runtime.checks import check_choice
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
-DEFAULT_REP = "X_pca"
 DEFAULT_PERPLEXITY = 30.0
-NEIGHBORS_PER_PERPLEXITY = 3  # with fewer neighbours, rows of P cannot reach their perplexity
 
 
 def tsnekhorn(

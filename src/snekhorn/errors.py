@@ -14,8 +14,8 @@ class InputError(ValueError):
     """
 
 
-class LayoutOverflowError(FloatingPointError, InputError):
-    """Overflow of the coordinates of a layout; the remedy is a smaller learning rate."""
+class NumericalOverflowError(FloatingPointError, InputError):
+    """A layout or an affinity that overflowed; the message says what to scale or to lower."""
 
 
 class MissingMemoryError(MemoryError, InputError):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from snekhorn.cli.session import with_option_names
-from snekhorn.errors import InputError, LayoutOverflowError
+from snekhorn.errors import InputError, NumericalOverflowError
 
 ARGUMENTS = ("embed", "digits.csv", "--label", "digit", "--id", "name", "--max-iter", 20, "--quiet")
 FIT = "snekhorn.estimators.TSNEkhorn.fit"
@@ -41,7 +41,7 @@ def test_a_bug_is_called_a_bug(folder, snekhorn, fails, files, error):
     "error",
     [
         InputError("of the user"),
-        LayoutOverflowError("of the user"),
+        NumericalOverflowError("of the user"),
         OSError(28, "of the user"),
         MemoryError("of the user"),
     ],

@@ -5,7 +5,7 @@ import pytest
 
 from snekhorn.embedding.charge_grid import DEFAULT, MOST_CELLS, TIGHT, GridSums, Mesh
 from snekhorn.embedding.charge_sums import DirectSums, Kernel
-from snekhorn.errors import LayoutOverflowError
+from snekhorn.errors import NumericalOverflowError
 from snekhorn.runtime.execution import MIN_WORK_FOR_THREADS, Threads
 
 from .layouts_and_sums import ONE_THREAD, blobs, curve, error, fitted, plain_sums, uniform
@@ -124,7 +124,7 @@ def test_layouts_that_overflowed_are_refused(kernel, value, row):
     grid(Z, np.ones(5))
     Z[row, 1] = value
     for function in (grid, grid.of_others, grid.freeze):
-        with pytest.raises(LayoutOverflowError, match="lower learning_rate"):
+        with pytest.raises(NumericalOverflowError, match="lower learning_rate"):
             function(Z, np.ones(5))
 
 

@@ -12,7 +12,7 @@ from snekhorn.embedding.descent import Stop, minimize
 from snekhorn.embedding.normalizations import DoublyStochastic, TotalNormalized
 from snekhorn.embedding.objective import Objective
 from snekhorn.embedding.schedule import Phase, Schedule
-from snekhorn.errors import LayoutOverflowError
+from snekhorn.errors import NumericalOverflowError
 from snekhorn.solvers.descent_steps import Adam, Momentum
 
 from ..helpers import clusters, squared_distances
@@ -318,14 +318,14 @@ def test_no_early_phase():
 @pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")  # on the way there
 def test_a_rate_too_large_is_an_error_that_names_it(kind, make, rate, monkeypatch):
     monkeypatch.setitem(MOST_CELLS, 2, 100)  # for speed
-    with pytest.raises(LayoutOverflowError, match="learning_rate"):
+    with pytest.raises(NumericalOverflowError, match="learning_rate"):
         _run(_objective(kind, make), schedule=_schedule(rate=rate))
 
 
 def test_a_layout_of_nan_is_an_error():
     Z = _start()
     Z[3, 0] = np.nan
-    with pytest.raises(LayoutOverflowError, match="learning_rate"):
+    with pytest.raises(NumericalOverflowError, match="learning_rate"):
         _run(Z=Z)
 
 

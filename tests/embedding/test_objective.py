@@ -9,7 +9,7 @@ from snekhorn.embedding.charge_sums import DirectSums, Kernel
 from snekhorn.embedding.latent import Latent
 from snekhorn.embedding.normalizations import DoublyStochastic
 from snekhorn.embedding.objective import Objective, make_objective
-from snekhorn.errors import LayoutOverflowError
+from snekhorn.errors import NumericalOverflowError
 from snekhorn.runtime.execution import MIN_WORK_FOR_THREADS, Threads
 
 from .layouts_and_sums import (
@@ -318,5 +318,5 @@ def test_a_loss_that_is_not_finite_is_an_error(method, value, rng):
     objective.loss(Z)
     Z[2, 1] = value
     for function in (objective.loss, objective.divergence, objective.gradient):
-        with pytest.raises(LayoutOverflowError, match="lower learning_rate"):
+        with pytest.raises(NumericalOverflowError, match="lower learning_rate"):
             function(Z)

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from snekhorn import SNE, TSNE, SNEkhorn, TSNEkhorn, registry
+from snekhorn import registry
+from snekhorn.embedding.charge_sums import Kernel
 
 from ..helpers import dense, squared_distances
 
 ESTIMATORS = tuple(entry.load() for entry in registry.METHODS.values())
-DOUBLY_STOCHASTIC = (TSNEkhorn, SNEkhorn)
-STUDENT = (TSNEkhorn, TSNE)
+DOUBLY_STOCHASTIC = tuple(kind for kind in ESTIMATORS if kind.latent.doubly_stochastic)
 
 each_estimator = pytest.mark.parametrize("kind", ESTIMATORS)
 each_method = pytest.mark.parametrize("method", ["exact", "fft"])
@@ -23,14 +23,15 @@ def quick(kind, **parameters):
 
 def latent_affinity(estimator):
     """Q of a fitted estimator, dense."""
-    kind, squared = type(estimator), squared_distances(estimator.embedding_)
-    kernel = 1.0 / (1.0 + squared) if kind in STUDENT else np.exp(-squared)
-    if kind in DOUBLY_STOCHASTIC:
+    latent, squared = estimator.latent, squared_distances(estimator.embedding_)
+    kernel = 1.0 / (1.0 + squared) if latent.kernel is Kernel.STUDENT else np.exp(-squared)
+    if latent.doubly_stochastic:
         if not estimator.latent_self_loops:
             np.fill_diagonal(kernel, 0.0)
         return kernel * np.exp(estimator.potential_[:, None] + estimator.potential_)
     np.fill_diagonal(kernel, 0.0)
-    return kernel / (kernel.sum(axis=1, keepdims=True) if kind is SNE else kernel.sum() / len(kernel))
+    by_row = latent.normalized == "rows"
+    return kernel / (kernel.sum(axis=1, keepdims=True) if by_row else kernel.sum() / len(kernel))
 
 
 def divergence(estimator):

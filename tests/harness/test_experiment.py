@@ -11,6 +11,7 @@ from harness.experiment import Experiment, NotAvailable, Settings, compute_case
 from harness.machine import Load, describe, sentence
 from harness.peers import peer_layout, require
 from harness.results_page import figures, table, write_page
+from snekhorn.errors import InputError
 
 
 def test_what_does_not_converge_is_recorded():
@@ -23,7 +24,7 @@ def test_what_does_not_converge_is_recorded():
     assert compute_case(lambda: {"score": 1.0})["not_converged"] == []
 
 
-@pytest.mark.parametrize("error", [FloatingPointError, ValueError, RuntimeError, np.linalg.LinAlgError])
+@pytest.mark.parametrize("error", [FloatingPointError, InputError, RuntimeError, np.linalg.LinAlgError])
 def test_a_case_that_fails_does_not_stop_the_others(tmp_path, error):
     def fails():
         raise error("overflow")
@@ -38,11 +39,12 @@ def test_a_case_that_fails_does_not_stop_the_others(tmp_path, error):
     assert f"- bad failed: {error.__name__}: overflow" in (tmp_path / "page.md").read_text()
 
 
-def test_a_mistake_in_the_code_is_not_hidden(tmp_path):
+@pytest.mark.parametrize("error", [TypeError, ValueError])
+def test_a_mistake_in_the_code_is_not_hidden(tmp_path, error):
     def wrong():
-        raise TypeError("a bug")
+        raise error("a bug")
 
-    with pytest.raises(TypeError, match="a bug"):
+    with pytest.raises(error, match="a bug"):
         Experiment("name", "Title", lambda settings: {"a": wrong}, lambda cases: "").run(tmp_path, Settings())
 
 

@@ -39,7 +39,7 @@ def test_reductions_do_not_depend_on_the_number_of_threads(n_threads, rng):
     values = rng.normal(size=(100_000, 2))
     threads = Threads(n_threads)
     for axis in (None, 0):
-        np.testing.assert_array_equal(threads.sum(values, axis=axis), Threads(1).sum(values, axis=axis))
+        np.testing.assert_array_equal(threads.sum(values, axis=axis), np.add.reduce(values, axis=axis))
         np.testing.assert_array_equal(threads.min(values, axis=axis), values.min(axis=axis))
         np.testing.assert_array_equal(threads.max(values, axis=axis), values.max(axis=axis))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from ..errors import LayoutOverflowError
+from ..errors import NumericalOverflowError
 from ..geometry.costs import Cost, Matrix, NeighborGraph, build_cost
 from ..geometry.dense_cost import row_blocks, symmetrize_in_place
 from ..runtime.checks import check_choice, check_perplexity, clamp_perplexity
@@ -67,7 +67,7 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
     def __init__(
         self,
         metric: str = "sqeuclidean",
-        n_neighbors: int | str | None = None,
+        n_neighbors: int | Literal["auto"] | None = None,
         *,
         self_loops: bool = True,
         n_jobs: int | None = None,
@@ -106,9 +106,12 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
         )
         self.n_features_in_ = cost.n_points if isinstance(X, NeighborGraph) else _count_columns(X)
         self.__dict__.pop("perplexity_", None)  # left by an earlier fit
-        self.affinity_, self.report_ = self.compute(cost)
-        if not np.isfinite(self.affinity_.sum()):
-            raise LayoutOverflowError(f"{type(self).__name__} overflowed; check X for extreme values.")
+        P, report = self.compute(cost)
+        if not np.isfinite(P.sum()):
+            raise NumericalOverflowError(
+                f"{type(self).__name__} overflowed; check X and bandwidths for extreme values."
+            )
+        self.affinity_, self.report_ = P, report
         if isinstance(cost, NeighborGraph):
             self.report_.neighbor_recall = cost.recall
         self._warn_of_problems()

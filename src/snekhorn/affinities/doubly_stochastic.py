@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from ..geometry.costs import Array, Cost, Matrix
@@ -64,7 +66,7 @@ class DoublyStochasticAffinity(Affinity):
         tol: float = 1e-8,
         max_iter: int = 200,
         metric: str = "sqeuclidean",
-        n_neighbors: int | str | None = None,
+        n_neighbors: int | Literal["auto"] | None = None,
         self_loops: bool = True,
         n_jobs: int | None = None,
         verbose: bool = False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class EntropicAffinity(Affinity):
         *,
         symmetrize: bool = False,
         metric: str = "sqeuclidean",
-        n_neighbors: int | str | None = None,
+        n_neighbors: int | Literal["auto"] | None = None,
         self_loops: bool = True,
         n_jobs: int | None = None,
         verbose: bool = False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class GaussianAffinity(Affinity):
         perplexity: float = 30.0,
         symmetrize: bool = False,
         metric: str = "sqeuclidean",
-        n_neighbors: int | str | None = None,
+        n_neighbors: int | Literal["auto"] | None = None,
         self_loops: bool = True,
         n_jobs: int | None = None,
         verbose: bool = False,

@@ -72,7 +72,7 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
         *,
         tol: float = 1e-8,
         metric: str = "sqeuclidean",
-        n_neighbors: int | str | None = None,
+        n_neighbors: int | Literal["auto"] | None = None,
         self_loops: bool = True,
         n_jobs: int | None = None,
         verbose: bool = False,

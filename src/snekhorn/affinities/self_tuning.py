@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class SelfTuningAffinity(Affinity):
         k: int = 7,
         *,
         metric: str = "sqeuclidean",
-        n_neighbors: int | str | None = None,
+        n_neighbors: int | Literal["auto"] | None = None,
         self_loops: bool = True,
         n_jobs: int | None = None,
         verbose: bool = False,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from ..geometry.costs import Array, Cost, Matrix
@@ -69,7 +71,7 @@ class SymmetricEntropicAffinity(Affinity):
         max_iter: int | None = None,
         warm_start: bool = False,
         metric: str = "sqeuclidean",
-        n_neighbors: int | str | None = None,
+        n_neighbors: int | Literal["auto"] | None = None,
         self_loops: bool = True,
         n_jobs: int | None = None,
         verbose: bool = False,

@@ -56,17 +56,14 @@ class SymmetricSolver:
 
         A neighbour graph may gain edges for points that could not place their mass otherwise.
         """
-        if isinstance(cost, NeighborGraph):
+        if isinstance(cost, NeighborGraph):  # in a full matrix, no point starves
             cost = feed_starved(cost, log_perplexity)
-        order = cost.local_order() if isinstance(cost, NeighborGraph) else None
-        if order is None or not isinstance(cost, NeighborGraph):
-            dual, x, report = self._maximum(cost, log_perplexity, last)
-            return dual, x, report
-        # Solve in a cache-friendly order of the points, then undo the permutation.
-        last = None if last is None else last[:, order]
-        dual, local, report = self._maximum(cost.permuted(order), log_perplexity, last)
-        x = np.empty_like(local)
-        x[:, order] = local
+        local, order = cost.in_local_order()  # a cache-friendly order of the points, undone below
+        if order is None:
+            return self._maximum(cost, log_perplexity, last)
+        dual, x_local, report = self._maximum(local, log_perplexity, None if last is None else last[:, order])
+        x = np.empty_like(x_local)
+        x[:, order] = x_local
         return replace(dual, cost=cost), x, report.renumbered(order)
 
     def _maximum(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LayoutOverflowError
+from ..errors import NumericalOverflowError
 from ..kernels.grid_sums import (
     WIDTH,
     count_rows,
@@ -219,7 +219,7 @@ def _corners(Z: Array, execution: Execution) -> tuple[Array, Array]:
     low = np.array([execution.min(column) for column in Z.T], dtype=float)  # one axis at a time, for speed
     high = np.array([execution.max(column) for column in Z.T], dtype=float)
     if not ((low > -LARGEST).all() and (high < LARGEST).all()):  # NaN also fails this test
-        raise LayoutOverflowError(OVERFLOW)
+        raise NumericalOverflowError(OVERFLOW)
     return low, high
 
 

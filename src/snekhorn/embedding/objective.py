@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..errors import LayoutOverflowError
+from ..errors import NumericalOverflowError
 from ..geometry.inputs import check_no_empty_row
 from ..kernels.attraction import attract, energy
 from ..kernels.graph_rows import permute_rows
@@ -109,7 +109,7 @@ class Objective:
     def gradient(self, Z: Array, exaggeration: float = 1.0) -> Array:
         """Return n times the gradient (n, d) of the loss, with the attraction multiplied by `exaggeration`."""
         if not self.execution.max(np.abs(Z)) < WIDEST:  # NaN also fails this test
-            raise LayoutOverflowError(OVERFLOW)
+            raise NumericalOverflowError(OVERFLOW)
         attraction = np.empty(Z.shape, dtype=self._data.dtype)
         self._run_over_pairs(attract, Z, attraction)
         return self.normalization.repulsion(Z, self.row_sums) + (4.0 * exaggeration) * attraction
@@ -178,7 +178,7 @@ class Objective:
 
 def _finite(loss: float) -> float:
     if not np.isfinite(loss):
-        raise LayoutOverflowError(OVERFLOW)
+        raise NumericalOverflowError(OVERFLOW)
     return loss
 
 

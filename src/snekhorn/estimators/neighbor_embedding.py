@@ -210,6 +210,8 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         self._check_resources(X, affinity, method, execution)
         P = X if affinity is None else affinity.fit_transform(X)
         self._keep_report_of(affinity)
+        if Z is None:
+            Z = self._initial_layout(X, P)
         objective = make_objective(
             P,
             self.latent,
@@ -220,7 +222,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         )
         Z, report = minimize(
             objective,
-            self._initial_layout(X, P) if Z is None else Z,
+            Z,
             make_optimizer(self.optimizer, (n, self.n_components), execution),
             make_schedule(
                 self.latent,

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from ..affinities.affinity import Affinity
+from ..embedding.descent import Callback
 from ..embedding.latent import choose_method
+from ..embedding.schedule import OptimizerName
 from ..errors import InputError
 from ..geometry.costs import count_neighbors
 from ..geometry.distance_metrics import check_metric
 from ..runtime.checks import check_choice, check_count, check_jobs, check_perplexity, check_positive
 
 Init: TypeAlias = Literal["pca", "spectral", "random"]
-Optimizer: TypeAlias = Literal["momentum", "adam"]
 Method: TypeAlias = Literal["auto", "exact", "fft"]
-Callback: TypeAlias = Callable[[int, float, NDArray[Any]], Any]
 
 
 class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
@@ -40,7 +38,7 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         early_exaggeration: float = 12.0,
         exaggeration: float = 1.0,
         learning_rate: float | Literal["auto"] = "auto",
-        optimizer: Optimizer = "momentum",
+        optimizer: OptimizerName = "momentum",
         max_iter: int = 2000,
         tol: float = 3e-5,
         marginal_tol: float = 1e-2,

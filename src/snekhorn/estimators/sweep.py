@@ -51,14 +51,14 @@ def sweep(model: Model, X: Any, perplexities: Iterable[float]) -> Iterator[Model
         if not isinstance(one.init, str):
             check_layout(one.init, (X.shape[0], one.n_components))
     affinity = models[-1].default_affinity(X.shape[0])
-    pairs = X
+    searched = X
     if affinity.n_neighbors is not None:
-        pairs = _shared_neighbors(affinity, X)
+        searched = _shared_neighbors(affinity, X)
         affinity.set_params(metric="precomputed")
     if isinstance(affinity, SymmetricEntropicAffinity):
         affinity.set_params(warm_start=True)
     for one in models:
-        P = affinity.set_params(perplexity=one.perplexity).fit_transform(pairs)
+        P = affinity.set_params(perplexity=one.perplexity).fit_transform(searched)
         start = pca_layout(X, one.n_components) if isinstance(one.init, str) and one.init == "pca" else one.init
         one.set_params(affinity="precomputed", init=start).fit(P)
         one.affinity_report_, one.perplexity_ = affinity.report_, affinity.perplexity_

@@ -90,6 +90,10 @@ class DenseCost:
             out[block] = np.partition(self.matrix[block], k, axis=1)[:, k]  # position 0 is the point itself
         return out
 
+    def in_local_order(self) -> tuple[DenseCost, None]:
+        """Return the costs as they are: every row is read from end to end in any order."""
+        return self, None
+
     def symmetrized(self) -> DenseCost:
         """Return the costs themselves, which are already symmetric."""
         return self

@@ -165,6 +165,11 @@ class NeighborGraph:
         self.execution.run_in_order(graph_rows.breadth_first, self.indptr, self.indices, order)
         return order
 
+    def in_local_order(self) -> tuple[NeighborGraph, NDArray[np.intp] | None]:
+        """Return the graph in its local order, and that order; unchanged and None if the points are few."""
+        order = self.local_order()
+        return (self, None) if order is None else (self.permuted(order), order)
+
     def permuted(self, order: NDArray[np.intp]) -> NeighborGraph:
         """Apply the permutation `order` to the points."""
         places = np.empty_like(self.indices, shape=order.size)

@@ -41,7 +41,7 @@ class Execution(Protocol):
         """Call ``loop(*args)``, which visits the rows one after another."""
 
     def sum(self, values: NDArray[Any], axis: int | None = None) -> Any:
-        """Sum in an order that does not depend on the number of threads."""
+        """Sum in NumPy's order for one contiguous array, whatever the number of threads or workers."""
 
     def min(self, values: NDArray[Any], axis: int | None = None) -> Any:
         """Return the smallest value."""

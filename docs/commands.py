@@ -1,4 +1,4 @@
-"""Write the page of all commands and options from the program itself: python docs/commands.py"""
+"""Generate the page of all commands and options from the program: python docs/commands.py"""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ PAGE = Path(__file__).with_name("commands.md")
 HEAD = """# Commands and options
 
 This page is generated from the program by `python docs/commands.py`; do not edit it by hand. `snekhorn COMMAND --help`
-prints the same. For examples, see [the command line](command-line.md).
+prints the same information. For examples, see [the command line](command-line.md).
 """
 KINDS = {Path: "FILE", str: "TEXT", int: "N", float: "NUMBER"}
 
@@ -26,7 +26,7 @@ def page() -> str:
 
 
 def section(command: Callable[..., Any]) -> Iterator[str]:
-    """Describe one command: what it does, its arguments and its options."""
+    """Describe one command with its arguments and options."""
     hints = get_type_hints(command, include_extras=True)
     parameters = [(parameter, *get_args(hints[name])) for name, parameter in _parameters(command)]
     arguments = [(parameter, info) for parameter, _, info in parameters if isinstance(info, ArgumentInfo)]

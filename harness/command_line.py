@@ -93,7 +93,7 @@ class Program:
         parser.add_argument(
             "--jobs",
             type=_positive,
-            help=f"cases computed at once, each on one core (default: {self.jobs or 'one per core on Linux, else 1'}; "
+            help=f"cases to run in parallel, one core each (default: {self.jobs or 'one per core on Linux, else 1'}; "
             "with --quick 1). Timed cases always run one by one.",
         )
         parser.add_argument("--json", action="store_true", help="print the results as JSON")

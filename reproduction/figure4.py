@@ -94,8 +94,8 @@ def report(cases: Cases) -> str:
         "layout of SNEkhorn (in the paper, about ten are enough):"
     )
     return (
-        f"{text}\n\nVerdict: **{claim(holds=first < second / 1.5)}** (as in the paper if the second value is at least "
-        "1.5 times the first).\n\n"
+        f"{text}\n\nVerdict: **{claim(holds=first < second / 1.5)}** (criterion: the second value is at least 1.5 "
+        "times the first).\n\n"
         + table(["tolerance", "iterations"], [[f"{tol:g}", steps_to(errors, tol)] for tol in TOLERANCES], steps)
     )
 

@@ -52,7 +52,7 @@ def report(cases: Cases) -> str:
     head = ["score", "data", "method", *rates, "the paper's", "verdict at the closest rate"]
     note = (
         'The paper trains "with default parameters". The authors\' scripts use learning rates of 0.1 (SNAREseq), 0.5 '
-        "(Figure 1) and 1 (COIL). They also use other numbers of iterations and five Sinkhorn iterations per step, "
+        "(Figure 1) and 1 (COIL). They also use other numbers of iterations and five Sinkhorn iterations, "
         "which we did not try. The table shows the mean and standard deviation over seeds, x 100, at the better of "
         f"the perplexities {', '.join(map(str, tried))}. The verdict follows the rule of Table 3, for the learning "
         f"rate whose mean is closest to the paper's. {_findings(cases)}"

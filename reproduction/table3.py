@@ -253,8 +253,8 @@ def by_protocol(found: Found) -> str:
     said = ", ".join(f"{count} {word}" for word, count in counts.items())
     note = (
         f"We ran Adam with a learning rate of {PAPER['learning_rate']}, at most {PAPER['max_iter']:,} iterations, and "
-        "the same random initial layouts for both methods. A score counts as in the paper if it is within the paper's "
-        f"standard deviation or the tolerance above. The counts of scores are: {said}. See also "
+        'the same random initial layouts for both methods. The verdict is "as in the paper" if a score is within the '
+        f"paper's standard deviation or the tolerance above. Numbers of scores: {said}. See also "
         "[what the protocol leaves open](#what-the-papers-protocol-leaves-open)."
     )
     return f"**The paper's protocol, compared with the paper**\n\n{table(head, rows, note)}"

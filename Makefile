@@ -1,4 +1,4 @@
-# Everything installs into .venv, from scratch if need be. PYTHON chooses the interpreter.
+# Everything is installed into .venv, which is created if necessary. PYTHON chooses the interpreter.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -14,7 +14,7 @@ test: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-# Tests that take long and rarely fail.
+# Slow tests, which rarely fail.
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m slow
 
@@ -22,11 +22,11 @@ docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --quiet
 	@echo "open site/index.html"
 
-# The long test: every experiment of the paper, end to end, on a few small cases.
+# Run every experiment of the paper, end to end, on a few small cases.
 reproduce-quick: $(VENV)/.dev
 	$(BIN)/python -m reproduction all --quick
 
-# The paper, reproduced; takes hours, and continues where it was interrupted.
+# Reproduce the paper. This takes hours, and continues after an interruption.
 reproduce: $(VENV)/.bench
 	$(BIN)/python -m reproduction all --out docs/results
 

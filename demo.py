@@ -48,7 +48,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     picture = FOLDER / "digits.png"
     plots.save(plots.sheet(layouts, y, subtitles=subtitles, legend="labels"), picture)
-    print(f"\nPicture: {picture}. On the first run, the seconds include compilation.")
+    print(f"\nPicture: {picture}. On the first run, the times include compilation.")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Compare affinities with other packages: TorchDR's symmetric entropic one, openTSNE's and scikit-learn's entropic."""
+"""Compare affinities with TorchDR (symmetric entropic), openTSNE and scikit-learn (entropic)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SETTINGS: dict[str, dict[str, Any]] = {  # of TorchDR
     "Adam, rate 0.01, 5,000 iterations": {"lr": 0.01, "max_iter": 5000},
     "L-BFGS, at most 500 iterations": {"optimizer": "LBFGS", "lr": 1.0, "max_iter": 500},
 }
-LONG_CASE = ("snareseq", True)  # the only one with every setting: 5,000 iterations take minutes
+LONG_CASE = ("snareseq", True)  # the only case with every setting, because 5,000 iterations take minutes
 
 
 def plan(settings: Settings) -> Plan:
@@ -60,7 +60,7 @@ def plan(settings: Settings) -> Plan:
 
 
 def solve_ours(name: str, self_loops: bool, settings: Settings) -> dict[str, Any]:  # noqa: FBT001
-    """Solve our symmetric entropic affinity at its defaults, code compiled beforehand."""
+    """Solve our symmetric entropic affinity with its defaults, with the code already compiled."""
     X = load_points(name, settings.data)[0]
     affinity = SymmetricEntropicAffinity(PERPLEXITY, self_loops=self_loops, n_jobs=N_THREADS).fit(X)
     seconds, _ = best_of(REPEATS, lambda: affinity.fit(X))
@@ -69,7 +69,7 @@ def solve_ours(name: str, self_loops: bool, settings: Settings) -> dict[str, Any
 
 
 def solve_torchdr(name: str, self_loops: bool, settings: Settings, setting: str) -> dict[str, Any]:  # noqa: FBT001
-    """Solve TorchDR's on the same data in the same precision; the gaps are computed from the P that it returns."""
+    """Solve TorchDR's affinity on the same data in the same precision; compute the gaps from the P it returns."""
     peers.require("TorchDR")
     X = load_points(name, settings.data)[0]
     case = {"part": "symmetric", "data": name, "self_loops": self_loops, "tool": f"TorchDR, {setting}", "n": len(X)}
@@ -86,14 +86,14 @@ def solve_torchdr(name: str, self_loops: bool, settings: Settings, setting: str)
     return {
         **case,
         "affinity_seconds": seconds,
-        "passes": int(affinity.n_iter_) + 1 if affinity.optimizer == "Adam" else None,  # L-BFGS does not say
+        "passes": int(affinity.n_iter_) + 1 if affinity.optimizer == "Adam" else None,  # L-BFGS does not report it
         **worst,
         "outcome": f"below its tolerance, {affinity.tol:g}" if reached else "not converged",
     }
 
 
 def solve_entropic(tool: str, settings: Settings) -> dict[str, Any]:
-    """Time the entropic affinity of t-SNE on the exact neighbours, and end to end with the tool's own neighbours."""
+    """Time the entropic affinity of t-SNE on exact neighbours, and end to end with the tool's own neighbours."""
     peers.require(tool)
     X = load_points("mnist", settings.data, n=5000 if settings.quick else None, dtype=np.float32)[0]
     exact = search_neighbors(X, N_NEIGHBORS, approximate=False)
@@ -112,7 +112,7 @@ def solve_entropic(tool: str, settings: Settings) -> dict[str, Any]:
     }
 
 
-# For each tool: (indices, distances) -> seconds, rows before symmetrising; and X -> seconds, neighbours found.
+# For each tool: (indices, distances) -> seconds, rows before symmetrising; X -> seconds, neighbours found.
 
 
 def _ours_same(indices: Array, distances: Array) -> tuple[float, Any]:
@@ -170,9 +170,9 @@ def report(cases: Cases) -> str:
 
 def _symmetric_table(cases: list[Case]) -> str:
     note = (
-        f"Symmetric entropic affinity at perplexity {PERPLEXITY}, float64, {N_THREADS} threads; the gaps are computed "
-        f"from the matrices returned. Ours is the best of {REPEATS} runs with the code already compiled. TorchDR ran "
-        "once; Adam at rate 0.1, 500 iterations and no self-loops are its defaults."
+        f"Symmetric entropic affinity at perplexity {PERPLEXITY}, float64, {N_THREADS} threads. The gaps are computed "
+        f"from the returned matrices. Ours is the best of {REPEATS} runs with the code already compiled. TorchDR ran "
+        "once; its defaults are Adam with a learning rate of 0.1, 500 iterations and no self-loops."
     )
     ours = {(c["data"], c["self_loops"]): c for c in cases if c["tool"] == OURS}
     rows = []
@@ -197,8 +197,8 @@ def _symmetric_table(cases: list[Case]) -> str:
 def _entropic_table(cases: list[Case]) -> str:
     note = (
         f"Entropic affinity of t-SNE (no self-loops, symmetrised) on MNIST, {cases[0]['n']:,} points, {N_NEIGHBORS} "
-        f"neighbours, perplexity {PERPLEXITY}, {N_THREADS} threads (scikit-learn searches for bandwidths on one): "
-        "seconds on the same exact neighbours, and end to end with each tool's own neighbours."
+        f"neighbours, perplexity {PERPLEXITY}, {N_THREADS} threads (scikit-learn's bandwidth search uses one). The "
+        "times are for the same exact neighbours, and end to end with each tool's own neighbours."
     )
     own = next((c for c in cases if c["tool"] == OURS), {})
     rows = [
@@ -217,7 +217,7 @@ def _entropic_table(cases: list[Case]) -> str:
 
 
 def _times_ours(case: Case, ours: Case, key: str) -> str:
-    """Return how many times as long as ours a case takes."""
+    """Return the time of a case as a multiple of ours."""
     if key not in case or key not in ours:
         return "–"
     times = case[key] / ours[key]

@@ -1,4 +1,4 @@
-"""Check that the symmetric entropic affinity converges: on every data set, at every perplexity, in hard variants."""
+"""Check that the symmetric entropic affinity converges on every data set, at every perplexity and in hard variants."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from snekhorn.affinities import SymmetricEntropicAffinity
 
 from .measure import DATA, Array, benchmark, timed
 
-N_POINTS = 5000  # of CIFAR and MNIST; a full matrix of more takes too long at 33 perplexities
+N_POINTS = 5000  # of CIFAR and MNIST; a larger full matrix takes too long at 33 perplexities
 PERPLEXITIES = (2, 5, *range(10, 301, 10))
 FEW_PERPLEXITIES = (2, 5, 10, 30, 100, 300)
 RANGES = (("below 5", 0, 5), ("5 to 9", 5, 10), ("10 and above", 10, np.inf))
@@ -79,7 +79,7 @@ def solve_tiny() -> dict[str, Any]:
 
 def _solve(C: Array, perplexity: float, *, self_loops: bool) -> dict[str, Any]:
     affinity = SymmetricEntropicAffinity(perplexity, metric="precomputed", self_loops=self_loops)
-    seconds, _ = timed(lambda: affinity.fit(C))  # without warnings: the result says whether it converged
+    seconds, _ = timed(lambda: affinity.fit(C))  # no warnings needed: the report says whether it converged
     report = affinity.report_
     return {
         "n": len(C),
@@ -105,8 +105,8 @@ def report(cases: Cases) -> str:
             group = [solve for solve in solves if low <= solve["perplexity"] < high]
             rows += [_row(variant, label, group)] if group else []
     note = (
-        "Symmetric entropic affinity at its defaults, over all data sets (the first "
-        f"{N_POINTS:,} points of CIFAR-10 and MNIST) and perplexities up to n - 2: gaps, and passes over all pairs."
+        "Symmetric entropic affinity with its defaults, over all data sets (the first "
+        f"{N_POINTS:,} points of CIFAR-10 and MNIST) and perplexities up to n - 2. A pass visits all pairs of points."
     )
     passes = ["passes, median", "passes, most"]
     gaps = ["largest marginal gap", "largest entropy gap"]

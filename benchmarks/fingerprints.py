@@ -1,10 +1,10 @@
-"""Hash what the library computes, to see that a change of the code leaves every bit in place.
+"""Hash the results of the library, to check that a change of the code leaves every bit unchanged.
 
     python -m benchmarks.fingerprints --out before.json
     python -m benchmarks.fingerprints --compare before.json after.json
 
-Only the public interface is used, so the same script runs on two versions of the code. Hashes are comparable on one
-machine and one set of dependencies.
+Only the public interface is used, so the same script runs on two versions of the code. Hashes are comparable only on
+the same machine with the same dependencies.
 """
 
 import argparse
@@ -38,19 +38,19 @@ Case = Callable[[], Any]
 
 
 def groups(n: int, p: int = 6, seed: int = 0) -> np.ndarray:
-    """Three Gaussians whose spreads differ by a factor of 15."""
+    """Draw three Gaussians whose spreads differ by a factor of 15."""
     rng = np.random.default_rng(seed)
     label = np.arange(n) % 3
     return np.array([0.2, 1.0, 3.0])[label, None] * rng.normal(size=(n, p)) + 4.0 * label[:, None]
 
 
 def hubs(n: int) -> np.ndarray:
-    """Heavy tails in many dimensions: some points are neighbours of many others."""
+    """Draw heavy-tailed points in many dimensions, some of which are neighbours of many others."""
     return np.random.default_rng(1).standard_t(3, size=(n, 40))
 
 
 def digest(value: Any) -> str:
-    """A hash of arrays, sparse matrices and numbers, their types and shapes included."""
+    """Return a hash of arrays, sparse matrices and numbers, including their types and shapes."""
     found = hashlib.sha256()
     _feed(found, value)
     return found.hexdigest()[:16]
@@ -74,7 +74,7 @@ def _feed(found: Any, value: Any) -> None:
 
 
 def affinity_cases() -> Iterator[tuple[str, Case]]:
-    """Every affinity, dense and on a graph, with and without self-loops, in both precisions."""
+    """Yield every affinity, dense and on a graph, with and without self-loops, in both precisions."""
     X = groups(240)
     for name, make in AFFINITIES.items():
         for form, n_neighbors in (("dense", None), ("graph", 40)):
@@ -120,7 +120,7 @@ def _affinity(make: Callable[..., Any], X: Any, **parameters: Any) -> Case:
 
 
 def layout_cases() -> Iterator[tuple[str, Case]]:
-    """Every method, exact and on the grid; starts, optimisers, dimensions, precisions, threads; new points; files."""
+    """Yield every method, exact and on the grid, with different inits, optimisers, dimensions, dtypes and threads."""
     X, digits = groups(240), load_digits().data
     for kind in METHODS:
         for method in ("exact", "fft"):
@@ -162,7 +162,7 @@ def _layout(kind: Any, X: Any, *, new: int = 40, **parameters: Any) -> Case:
 
 
 def compute(pattern: str) -> dict[str, str]:
-    """The hash of every case whose name has the pattern."""
+    """Return the hash of every case whose name contains the pattern."""
     found = {}
     for name, case in (*affinity_cases(), *layout_cases()):
         if pattern in name:
@@ -170,7 +170,7 @@ def compute(pattern: str) -> dict[str, str]:
                 warnings.simplefilter("ignore")
                 try:
                     found[name] = digest(case())
-                except FloatingPointError:  # an outcome, too, which must not change
+                except FloatingPointError:  # an error is also an outcome that must not change
                     found[name] = FloatingPointError.__name__
             print(name, found[name], file=sys.stderr, flush=True)
     return found
@@ -179,7 +179,7 @@ def compute(pattern: str) -> dict[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fingerprints", description=__doc__)
     parser.add_argument("--out", type=Path, help="file to write the hashes to")
-    parser.add_argument("--only", default="", help="compute the cases whose name contains this")
+    parser.add_argument("--only", default="", help="compute only the cases whose names contain this text")
     parser.add_argument("--compare", type=Path, nargs=2, metavar=("BEFORE", "AFTER"), help="compare two such files")
     arguments = parser.parse_args()
     if arguments.compare:

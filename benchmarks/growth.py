@@ -1,4 +1,4 @@
-"""Measure time and memory from 10,000 to 1,000,000 points: MNIST, multiplied by small rotations and shifts."""
+"""Measure time and memory from 10,000 to 1,000,000 points: MNIST, augmented by small rotations and shifts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .speed import N_ITER, NEVER, compile_ours, ours_by_stages
 
 SIZES = (10_000, 70_000, 250_000, 1_000_000)
 PEER_ITERATIONS = 3
-MANY_POINTS, REPEATS = 200_000, 3  # fewer points run several times, and the fastest run counts
+MANY_POINTS, REPEATS = 200_000, 3  # below this number of points, take the fastest of several runs
 SIDE = 28  # pixels
 
 
@@ -32,7 +32,7 @@ def plan(settings: Settings) -> Plan:
 
 
 def augmented(n: int, folder: Path | None) -> Array:
-    """Return the first n of MNIST and its copies, each rotated by a few degrees and shifted by a pixel or two."""
+    """Return the first n points of MNIST and copies of it, rotated by a few degrees and shifted by a pixel or two."""
     images = datasets.load("mnist", folder).X.reshape(-1, SIDE, SIDE)
     reduction = PCA(N_COMPONENTS, svd_solver="covariance_eigh").fit(
         images[:20_000].reshape(-1, SIDE**2).astype(np.float32)
@@ -51,7 +51,7 @@ def augmented(n: int, folder: Path | None) -> Array:
 
 
 class Clock:
-    """A callback that notes when it was called, to tell how long an iteration takes."""
+    """Callback that records when it is called, to measure the time of an iteration."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[int, float]] = []
@@ -62,20 +62,20 @@ class Clock:
 
     @property
     def last_iteration_seconds(self) -> float:
-        """Return the mean over the iterations between the last two calls."""
+        """Mean time of the iterations between the last two calls."""
         (first, began), (last, ended) = self.calls[-2:]
         return (ended - began) / (last - first)
 
 
 def solve(n: int, folder: Path | None) -> dict[str, Any]:
-    """Lay out n points; and time an iteration of openTSNE on the same P and layout."""
+    """Lay out n points, and time an iteration of openTSNE on the same P and layout."""
     X = augmented(n, folder)
     compile_ours(X)
     best: dict[str, float] = {}
     model: Any
     affinity: Any
     for _ in range(REPEATS if n < MANY_POINTS else 1):
-        model = affinity = None  # free the last ones before the next are fitted
+        model = affinity = None  # free the previous ones before fitting the next
         clock = Clock()
         model, affinity, seconds = ours_by_stages(X, max_iter=N_ITER, tol=NEVER, callbacks=clock)
         if not best or seconds["total_seconds"] < best["total_seconds"]:
@@ -94,12 +94,12 @@ def solve(n: int, folder: Path | None) -> dict[str, Any]:
 
 
 def _peer_iteration(P: Any, Z: Array) -> float | None:
-    """Return the seconds of one iteration of openTSNE, if it is installed."""
+    """Return the time of one iteration of openTSNE in seconds, or None if it is not installed."""
     if not peers.is_installed("openTSNE"):
         return None
     iterate = peers.opentsne_iterations(P, Z, N_THREADS)
     times = []
-    for n_iter in (1, 1 + PEER_ITERATIONS):  # the difference does not contain what a call costs
+    for n_iter in (1, 1 + PEER_ITERATIONS):  # the difference excludes the overhead of a call
         start = time.perf_counter()
         iterate(n_iter)
         times.append(time.perf_counter() - start)
@@ -119,7 +119,7 @@ def report(cases: Cases) -> str:
     }
     note = (
         f"Augmented MNIST, {N_THREADS} threads, {N_ITER} iterations, best of {REPEATS} runs below {MANY_POINTS:,} "
-        "points. The span is the larger side of the layout."
+        "points. The span is the longer side of the layout."
     )
     text = figure_table(columns, found, note)
     if len(found) > 2:
@@ -127,7 +127,7 @@ def report(cases: Cases) -> str:
         exponents = ", ".join(
             f"{heading.removesuffix(', s')} {_exponent(first, last, key):.2f}" for heading, (key, _) in seconds.items()
         )
-        text += f"\n\nExponents of growth from {first['n']:,} to {last['n']:,} points: {exponents}."
+        text += f"\n\nGrowth exponents from {first['n']:,} to {last['n']:,} points: {exponents}."
     return text
 
 

@@ -1,4 +1,4 @@
-"""Solve affinities on neighbour graphs with hubs: high dimension, heavy tails, points with thousands of neighbours."""
+"""Solve affinities on neighbour graphs with hubs: high dimensions, heavy tails, points with thousands of neighbours."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def plan(settings: Settings) -> Plan:
 
 
 def draw_points(cloud: str, n: int) -> Array:
-    """Draw n points in 200 dimensions, always the same."""
+    """Draw n points in 200 dimensions with a fixed seed."""
     rng = np.random.default_rng(0)
     if cloud == "independent t, 3 degrees":
         return rng.standard_t(3, size=(n, DIMENSION))
@@ -54,7 +54,7 @@ def solve(cloud: str, n: int, *, self_loops: bool) -> dict[str, Any]:
     """Solve the affinity of the neighbour graph."""
     X = draw_points(cloud, n)
     affinity = SymmetricEntropicAffinity(PERPLEXITY, metric="precomputed", self_loops=self_loops, n_jobs=N_THREADS)
-    quiet(lambda: affinity.fit(search_neighbors(X[:1000], N_NEIGHBORS)))  # compiles
+    quiet(lambda: affinity.fit(search_neighbors(X[:1000], N_NEIGHBORS)))  # compile
     graph = search_neighbors(X, N_NEIGHBORS)
     seconds, _ = best_of(REPEATS, lambda: affinity.fit(graph))
     P, floor_rows = affinity.affinity_, affinity.report_.floor_rows
@@ -77,9 +77,9 @@ def report(cases: Cases) -> str:
         return ""
     note = (
         f"Symmetric entropic affinity of {found[0]['n']:,} points in {DIMENSION} dimensions, {N_NEIGHBORS} neighbours, "
-        f"perplexity {PERPLEXITY}, {N_THREADS} threads, code already compiled, best of {REPEATS} runs, without the "
-        "search for neighbours. A row at the floor may have a higher perplexity than asked for; its entropy gap does "
-        "not count."
+        f"perplexity {PERPLEXITY}, {N_THREADS} threads, code already compiled, best of {REPEATS} runs, excluding the "
+        "neighbour search. A row at the floor may have a higher perplexity than requested; its entropy gap does not "
+        "count."
     )
     columns = {
         "largest degree": ("largest_degree", ",d"),

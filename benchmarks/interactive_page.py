@@ -1,4 +1,4 @@
-"""Measure the interactive page: its size, how long it takes to write and open, and how fast it responds."""
+"""Measure the interactive page: its size, the time to write and open it, and how fast it responds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WINDOW = {"width": 1280, "height": 800}
 SOFTWARE = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 PLOT = "window.snekhorn.scatterplot"
 
-# Milliseconds from a mouse event to the tooltip that it shows.
+# Measure the milliseconds from a mouse event to the tooltip.
 WATCH_HOVER = """() => {
   window.delays = [];
   let moved = 0;
@@ -50,7 +50,7 @@ def plan(settings: Settings) -> Plan:
 
 
 def measure(n: int) -> dict[str, Any]:
-    """Write a page, open it in a headless Chromium that draws in software, and use it."""
+    """Write a page, open it in headless Chromium with software rendering, and use it."""
     require("playwright")
     from playwright.sync_api import sync_playwright
 
@@ -79,7 +79,7 @@ def measure(n: int) -> dict[str, Any]:
 
 
 def example(n: int) -> tuple[Array, pa.Table]:
-    """Draw clusters in the plane, with a class, a number and a name for every point."""
+    """Draw random clusters in the plane, with a class, a number and a name for every point."""
     rng = np.random.default_rng(0)
     label = rng.integers(0, N_CLASSES, n)
     centers = rng.uniform(-10, 10, (N_CLASSES, 2))
@@ -93,7 +93,7 @@ def example(n: int) -> tuple[Array, pa.Table]:
 
 
 def opening(page: Any) -> dict[str, Any]:
-    """Return the seconds until the first frame and until everything responds, and the memory of the page by then."""
+    """Return the seconds until the first frame and until the page is ready, and its memory at that time."""
     marks = {"first_frame": "first frame", "ready": "ready"}
     script = "(name) => performance.getEntriesByName(name)[0].startTime / 1000"
     seconds = {key: page.evaluate(script, mark) for key, mark in marks.items()}
@@ -101,7 +101,7 @@ def opening(page: Any) -> dict[str, Any]:
 
 
 def panning(page: Any) -> dict[str, Any]:
-    """Return the frames per second while the mouse drags the picture around."""
+    """Return the frames per second while the mouse drags the picture."""
     page.evaluate(f"() => {{ window.frames_drawn = 0; {PLOT}.subscribe('draw', () => window.frames_drawn++); }}")
     page.mouse.move(760, 400)
     page.mouse.down()
@@ -117,7 +117,7 @@ def panning(page: Any) -> dict[str, Any]:
 
 
 def hovering(page: Any) -> dict[str, Any]:
-    """Return the median milliseconds from a move of the mouse to the tooltip."""
+    """Return the median time from a mouse movement to the tooltip, in milliseconds."""
     page.evaluate(WATCH_HOVER)
     for row in range(N_HOVERS):
         page.mouse.move(*page.evaluate(f"{PLOT}.getScreenPosition({row})"))
@@ -126,7 +126,7 @@ def hovering(page: Any) -> dict[str, Any]:
 
 
 def searching(page: Any) -> dict[str, Any]:
-    """Return the milliseconds of a first search, which prepares the texts, and of another."""
+    """Return the times of a first search, which prepares the texts, and of a second one, in milliseconds."""
     first, _ = page.evaluate(SEARCH, "cell-000012")
     page.wait_for_timeout(1500)
     second, matches = page.evaluate(SEARCH, "cell-000034")
@@ -138,7 +138,7 @@ def searching(page: Any) -> dict[str, Any]:
 
 
 def recoloring(page: Any) -> dict[str, Any]:
-    """Return the seconds from the choice of another column to its picture."""
+    """Return the seconds from choosing another column until it is drawn."""
     start, drawn = time.perf_counter(), page.evaluate("window.frames_drawn")
     page.select_option("#color", label="depth")
     page.wait_for_selector("#legend .bar")
@@ -147,7 +147,7 @@ def recoloring(page: Any) -> dict[str, Any]:
 
 
 def lasso(page: Any) -> dict[str, Any]:
-    """Return the seconds from the end of a lasso to its count, and from the click on export to the file."""
+    """Return the seconds from the end of a lasso to its count, and from clicking export to the file."""
     page.keyboard.down("Shift")
     page.mouse.move(600, 200)
     page.mouse.down()
@@ -174,9 +174,9 @@ def report(cases: Cases) -> str:
         return ""
     note = (
         f"Pages with a class of {N_CLASSES} values, a number and a name for every point, in headless Chromium "
-        f"{found[0]['browser']}, {WINDOW['width']} by {WINDOW['height']} pixels. There is no graphics card: the "
-        "browser draws in software, on the processor, so frames, and everything that waits for a frame, are far slower "
-        "than on a desktop. Heap is the page's own memory. The first search prepares the texts."
+        f"{found[0]['browser']}, {WINDOW['width']} by {WINDOW['height']} pixels. There is no graphics card, so the "
+        "browser renders in software. Frames, and everything that waits for a frame, are therefore much slower than on "
+        "a desktop. The heap is the page's own memory. The first search prepares the texts."
     )
     columns = {
         "points": ("n", ",d"),

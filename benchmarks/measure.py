@@ -1,4 +1,4 @@
-"""What the benchmarks share: data sets, times, peak memory, and the quality of affinities and layouts."""
+"""Measure time, peak memory, and the quality of affinities and layouts, for all benchmarks."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ LAYOUT_DATA = tuple("snareseq, unit rows" if name == "snareseq" else name for na
 SMALL_LAYOUT_DATA = tuple(name for name in LAYOUT_DATA if name not in ("cifar_resnet56", "mnist"))
 QUICK_DATA = ("scgem", "khan")
 
-SCORES = {  # of layouts, and what the tables call them
+SCORES = {  # scores of layouts, and their names in tables
     "silhouette": "silhouette",
     "trustworthiness": "trust",
     "neighbor_recall": "recall",
     "knn_accuracy": "accuracy",
 }
-QUALITY = {  # of symmetric entropic affinities: heading, key and format
+QUALITY = {  # quality of symmetric entropic affinities: heading, key and format
     "passes": ("passes", "d"),
     "largest marginal gap": ("marginal_gap", ".1e"),
     "largest entropy gap": ("entropy_gap", ".1e"),
@@ -54,36 +54,36 @@ def benchmark(
     timed: bool = True,
     reusable: Callable[[Case], bool] = lambda case: False,
 ) -> Experiment:
-    """Define a benchmark: unlike a figure of the paper, it is measured again once it is complete."""
+    """Define a benchmark, which is measured again in every run, unlike a figure of the paper."""
     return Experiment(name, title, plan, report, timed=timed, reusable=reusable)
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the seconds that a call takes, and its result."""
+    """Return the duration of a call in seconds, and its result."""
     start = time.perf_counter()
     result = quiet(work)
     return time.perf_counter() - start, result
 
 
 def best_of(repeats: int, work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the shortest time of several calls, in seconds, and the result of the last."""
+    """Return the shortest duration of several calls in seconds, and the result of the last call."""
     times = []
     for _ in range(repeats):
-        result = None  # free the last result before the next one is computed
+        result = None  # free the previous result before computing the next
         seconds, result = timed(work)
         times.append(seconds)
     return min(times), result
 
 
 def quiet(work: Callable[[], Any]) -> Any:
-    """Call a function without its warnings, such as those of runs that are cut short on purpose."""
+    """Call a function and suppress its warnings, for example if a run is deliberately cut short."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return work()
 
 
 def peak_gigabytes() -> float:
-    """Return the largest resident memory of this process so far, in units of 10^9 bytes."""
+    """Return the peak resident memory of this process so far, in units of 10^9 bytes."""
     try:
         # ru_maxrss of a new process starts at the size of its parent; VmHWM starts at zero.
         status = Path("/proc/self/status").read_text()
@@ -94,19 +94,19 @@ def peak_gigabytes() -> float:
 
 
 def search_neighbors(X: Array, k: int, *, approximate: bool | None = None) -> NeighborGraph:
-    """Return the graph of the k nearest neighbours, by the library's own search."""
+    """Return the graph of the k nearest neighbours, found by the library's own search."""
     return find_neighbors(X, k, "sqeuclidean", Threads(N_THREADS), approximate=approximate)
 
 
 def recall(found: Array, true: Array) -> float:
-    """Return the share of the true neighbours that were found, both given as lists (n, k)."""
+    """Return the fraction of true neighbours that were found, both given as lists (n, k)."""
     return float(np.mean([np.isin(a, b).mean() for a, b in zip(true, found, strict=True)]))
 
 
 def gaps(P: Any, perplexity: float, floor_rows: Any = ()) -> dict[str, float]:
     """Return the largest deviation of the row sums from 1 and of the row entropies from their target.
 
-    A row whose entropy dual is at its floor may have more entropy than asked for, as the constraint allows.
+    A row whose entropy dual is at its floor may exceed its target entropy, which the constraint allows.
     """
     if sparse.issparse(P):
         P = P.astype(float)
@@ -118,7 +118,7 @@ def gaps(P: Any, perplexity: float, floor_rows: Any = ()) -> dict[str, float]:
 
 
 def affinity_quality(affinity: Any, perplexity: float) -> dict[str, Any]:
-    """Return how well a fitted symmetric entropic affinity was solved; the gaps are computed from P itself."""
+    """Return how accurately a fitted symmetric entropic affinity was solved; the gaps are computed from P itself."""
     report = affinity.report_
     return {
         "passes": report.n_passes,

@@ -1,4 +1,4 @@
-"""Compare exact search for neighbours with the inverted file: seconds, recall, and where the second becomes faster."""
+"""Compare exact neighbour search with the inverted file: time, recall and crossover point."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def plan(settings: Settings) -> Plan:
 
 
 def compare(n: int, settings: Settings) -> dict[str, Any]:
-    """Return the seconds of both searches, and the recall of the inverted file on all points."""
+    """Return the times of both searches, and the recall of the inverted file on all points."""
     X = load_points("mnist", settings.data, n=n, dtype=np.float32)[0]
     exact_seconds, exact = best_of(REPEATS, lambda: search_neighbors(X, N_NEIGHBORS, approximate=False))
     inverted_seconds, inverted = best_of(REPEATS, lambda: search_neighbors(X, N_NEIGHBORS, approximate=True))
@@ -40,7 +40,7 @@ def compare(n: int, settings: Settings) -> dict[str, Any]:
 
 
 def crossover(cases: list[Case]) -> float | None:
-    """Return the number of points from which the inverted file stays faster, interpolated; None if there is none."""
+    """Return the interpolated number of points above which the inverted file is faster, or None if it never is."""
     log_n = np.log([c["n"] for c in cases])
     advantage = np.log([c["ratio"] for c in cases])
     if not cases or advantage[-1] <= 0.0:

@@ -1,7 +1,7 @@
-"""Score layouts beside other packages': same data, same perplexities, every package at its own defaults.
+"""Compare the scores of layouts with other packages: same data, same perplexities, default parameters.
 
-No change of this library affects the other packages, and they take hours: their cases stay valid as long as their
-versions do.
+The other packages take hours, and changes of this library do not affect them, so their cases stay valid as long as
+their versions do not change.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from snekhorn import TSNEkhorn
 from .measure import LAYOUT_DATA, N_THREADS, QUICK_DATA, SCORES, Array, benchmark, layout_scores
 
 GRID = (10, 20, 30, 40, 50, 70, 100, 150, 200, 250, 300)
-LARGE = {"cifar_resnet56": ((10, 30, 100), 3), "mnist": ((30,), 1)}  # perplexities and seeds if a run takes minutes
+LARGE = {
+    "cifar_resnet56": ((10, 30, 100), 3),
+    "mnist": ((30,), 1),
+}  # perplexities and number of seeds for data sets on which a run takes minutes
 PAPER = {"coil20": 0.523, "olivetti": 0.157, "umist": 0.254, "scgem": 0.393}  # silhouette of the paper's t-SNEkhorn
 
 
@@ -30,7 +33,7 @@ def ours(X: Array, perplexity: float, seed: int, **parameters: Any) -> Array:
     return TSNEkhorn(perplexity=perplexity, random_state=seed, n_jobs=N_THREADS, **parameters).fit_transform(X)
 
 
-OURS: dict[str, Callable[[Array, float, int], Array]] = {  # from a PCA start, the seed changes nothing
+OURS: dict[str, Callable[[Array, float, int], Array]] = {  # starting from PCA, the seed has no effect
     "t-SNEkhorn": ours,
     "t-SNEkhorn, self-loops": partial(ours, self_loops=True, exaggeration=1.0),
 }
@@ -50,7 +53,7 @@ def plan(settings: Settings) -> Plan:
 
 
 def solve(name: str, tool: str, perplexity: int, seeds: int, settings: Settings) -> dict[str, Any]:
-    """Score the layouts of a tool for every seed; a perplexity that the tool would lower is lowered here."""
+    """Score the layouts of a tool for every seed; lower perplexities that the tool would lower itself."""
     X, y = load_points(name, settings.data, dtype=np.float32 if name == "mnist" else np.float64)
     if perplexity >= len(X):
         raise NotAvailable(f"{title(name)} has only {len(X)} points.")
@@ -68,7 +71,7 @@ def solve(name: str, tool: str, perplexity: int, seeds: int, settings: Settings)
 
 
 def still_valid(case: Case) -> bool:
-    """Return whether a case of another package was computed with the version that is installed."""
+    """Return whether a case of another package was computed with the installed version."""
     return case.get("version") is not None and case["version"] == version_of(case["tool"])
 
 
@@ -97,7 +100,7 @@ def _entry(best: tuple[float, float] | None, top: float) -> str:
 
 
 def _best(cases: list[Case], name: str, tool: str, score: str) -> tuple[float, float] | None:
-    """Return the largest mean over seeds, and its perplexity; equal lowered perplexities count as one."""
+    """Return the largest mean over seeds, and its perplexity; equal lowered perplexities are merged."""
     values: dict[float, list[float]] = {}
     for case in cases:
         if (case["data"], case["tool"]) == (name, tool):

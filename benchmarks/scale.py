@@ -1,4 +1,4 @@
-"""Measure how time and memory grow: dense to 10,000 points, sparse to 70,000; and what the first use costs."""
+"""Measure how time and memory grow, dense up to 10,000 points and sparse up to 70,000, and the cost of first use."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ N_NEIGHBORS = 90
 REPEATS = 2
 N_DENSE, N_SPARSE = 10_000, 70_000
 SIZES = (1000, 2000, 5000, 10_000, 20_000, 40_000, 70_000)
-FITTED_FROM = 5000  # points; with fewer, the time is mostly a constant and would flatten the exponent
-N_SAMPLE = 1000  # points whose neighbours are checked
+FITTED_FROM = 5000  # points; with fewer, the time is mostly constant and would lower the exponent
+N_SAMPLE = 1000  # number of points whose neighbours are checked
 
 FIRST_USE = """
 import numpy as np
@@ -62,19 +62,19 @@ def plan(settings: Settings) -> Plan:
 
 
 def solve_dense(n: int, dtype: str, settings: Settings) -> dict[str, Any]:
-    """Time the way from points to affinity, code already compiled; the memory is that of the whole process."""
+    """Time the computation from points to affinity, code already compiled; measure the memory of the process."""
     X = load_points("cifar_resnet56", settings.data, n=n, dtype=np.dtype(dtype).type)[0]
     affinity = SymmetricEntropicAffinity(PERPLEXITY, n_jobs=N_THREADS).fit(X[:500])
     seconds, _ = best_of(1, lambda: affinity.fit(X))
-    peak = peak_gigabytes()  # before the gaps are computed, which takes memory, too
+    peak = peak_gigabytes()  # before computing the gaps, which also takes memory
     case = {"part": "dense", "dtype": dtype, "n": n, "affinity_seconds": seconds, "peak_gb": peak}
     return {**case, **affinity_quality(affinity, PERPLEXITY)}
 
 
 def solve_sparse(n: int, settings: Settings, *, self_loops: bool) -> dict[str, Any]:
-    """Time the search for neighbours, then the affinity of their graph."""
+    """Time the neighbour search, then the affinity of the graph."""
     X = load_points("mnist", settings.data, n=n, dtype=np.float32)[0]
-    _two_stages(X[:1000], self_loops=self_loops)  # compiles
+    _two_stages(X[:1000], self_loops=self_loops)  # compile
     case, affinity = _two_stages(X, self_loops=self_loops)
     case |= {"pairs": int(affinity.affinity_.nnz), "peak_gb": peak_gigabytes()}
     return {"part": "sparse", "self_loops": self_loops, **case, **affinity_quality(affinity, PERPLEXITY)}
@@ -90,7 +90,7 @@ def _two_stages(X: Array, *, self_loops: bool = True) -> tuple[dict[str, Any], S
 
 
 def _recall(X: Array, found: Array) -> float:
-    """Return the recall on a sample, against brute force in float64."""
+    """Return the recall on a sample, compared with brute force in float64."""
     sample = np.random.default_rng(1).choice(X.shape[0], min(N_SAMPLE, X.shape[0]), replace=False)
     points = X.astype(float)
     squared = (points**2).sum(axis=1)
@@ -100,9 +100,9 @@ def _recall(X: Array, found: Array) -> float:
 
 
 def grow(sizes: list[int], settings: Settings) -> dict[str, Any]:
-    """Time the two stages for the first n points of MNIST, and fit the exponents of their growth."""
+    """Time the two stages for the first n points of MNIST, and fit their growth exponents."""
     X = load_points("mnist", settings.data, n=max(sizes), dtype=np.float32)[0]
-    _two_stages(X[:1000])  # compiles
+    _two_stages(X[:1000])  # compile
     found = []
     for n in sizes:
         case, affinity = _two_stages(np.ascontiguousarray(X[:n]))
@@ -117,9 +117,9 @@ def grow(sizes: list[int], settings: Settings) -> dict[str, Any]:
 
 
 def first_use() -> dict[str, Any]:
-    """Time whole processes, and imports, with only snekhorn installed.
+    """Time complete processes and imports with only snekhorn installed.
 
-    In an environment of its own, because scikit-learn imports pandas and others if they are installed.
+    This uses a new environment, because scikit-learn imports pandas and other packages if they are installed.
     """
     processes: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -137,11 +137,11 @@ def first_use() -> dict[str, Any]:
 
 
 def _install(folder: Path) -> Path:
-    """Return the Python of a new environment with snekhorn and its requirements, imported once."""
+    """Return the Python interpreter of a new environment with snekhorn and its requirements, imported once."""
     venv.create(folder / "venv", with_pip=True)
     python = folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", ROOT], check=True)
-    _process_seconds(python, "import snekhorn.affinities")  # Python compiles modules at their first import
+    _process_seconds(python, "import snekhorn.affinities")  # Python compiles modules on first import
     return python
 
 
@@ -162,7 +162,7 @@ def report(cases: Cases) -> str:
 def _dense_table(cases: list[Case]) -> str:
     note = (
         f"Dense symmetric entropic affinity of CIFAR-10 features (50 components), perplexity {PERPLEXITY}, {N_THREADS} "
-        f"threads, code already compiled: seconds from points to P, and peak memory of the process; best of {REPEATS} "
+        f"threads, code already compiled: time from points to P, and peak memory of the process; best of {REPEATS} "
         "processes."
     )
     dtypes = dict.fromkeys(c["dtype"] for c in cases)
@@ -175,8 +175,8 @@ def _dense_table(cases: list[Case]) -> str:
 def _sparse_table(cases: list[Case]) -> str:
     note = (
         f"Sparse symmetric entropic affinity of MNIST (50 components, float32), {N_NEIGHBORS} neighbours, perplexity "
-        f"{PERPLEXITY}, {N_THREADS} threads, code already compiled, best of {REPEATS} runs: the search for neighbours, "
-        f"then the affinity. The recall is measured on {N_SAMPLE:,} points against brute force."
+        f"{PERPLEXITY}, {N_THREADS} threads, code already compiled, best of {REPEATS} runs: the neighbour search, then "
+        f"the affinity. The recall is measured on {N_SAMPLE:,} points by comparison with brute force."
     )
     measured = {
         "neighbours, s": ("neighbor_seconds", ".1f"),
@@ -194,9 +194,9 @@ def _growth_table(cases: list[Case]) -> str:
     (growth,) = cases
     exponents = growth["exponents"]
     note = (
-        f"Growth with n, sparse as above. From n = {growth['fitted_from']:,}, the search for neighbours grows as "
-        f"n^{exponents['neighbor_seconds']:.2f} and the affinity as n^{exponents['affinity_seconds']:.2f} (least "
-        "squares on the logarithms)."
+        f"Growth with n, sparse as above. From n = {growth['fitted_from']:,}, the time of the neighbour search grows "
+        f"as n^{exponents['neighbor_seconds']:.2f} and the time of the affinity as "
+        f"n^{exponents['affinity_seconds']:.2f} (least squares on a logarithmic scale)."
     )
     columns = {
         "n": ("n", ",d"),
@@ -210,9 +210,9 @@ def _growth_table(cases: list[Case]) -> str:
 
 def _first_use_table(cases: list[Case]) -> str:
     note = (
-        "Symmetric entropic affinity of 1,000 points in 50 dimensions, with only snekhorn installed: seconds of a "
-        "whole process, interpreter and imports included, with an empty cache of compiled code (first) and afterwards "
-        "(later, best of 3). For an import, the seconds that it adds."
+        "Symmetric entropic affinity of 1,000 points in 50 dimensions, with only snekhorn installed: time of a "
+        "complete process, including interpreter and imports, with an empty cache of compiled code (first) and "
+        "afterwards (later, best of 3). For an import, the table shows the time that it adds."
     )
     processes = cases[0]["processes"].items()
     return table(

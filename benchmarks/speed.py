@@ -1,4 +1,4 @@
-"""Time every stage on all of MNIST, beside openTSNE and umap-learn, with the quality of the layouts; and new points."""
+"""Time every stage on all of MNIST, compare time and scores with openTSNE and umap-learn, and time new points."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NEW_POINTS = "new points"
 
 
 def plan(settings: Settings) -> Plan:
-    """Plan several runs of every tool, tools taking turns, so that a busy minute does not hit one tool alone."""
+    """Plan several runs of every tool, in turns, so that a busy minute does not affect one tool alone."""
     n = 5000 if settings.quick else 70_000
     cases: Plan = {
         SEPARATOR.join((tool, f"run {turn + 1}")): partial(solve, tool, n, settings)
@@ -53,7 +53,7 @@ def compile_ours(X: Array) -> None:
 
 
 def ours_by_stages(X: Array, **parameters: Any) -> tuple[TSNEkhorn, SymmetricEntropicAffinity, dict[str, float]]:
-    """Fit t-SNEkhorn stage by stage; return the model, its affinity and the seconds of the stages."""
+    """Fit t-SNEkhorn stage by stage; return the model, its affinity and the times of the stages."""
     affinity = SymmetricEntropicAffinity(PERPLEXITY, n_neighbors="auto", self_loops=False, n_jobs=N_THREADS)
     affinity_seconds, P = timed(lambda: affinity.fit_transform(X))
     initial_seconds, initial = timed(lambda: pca_layout(X, 2))
@@ -81,8 +81,10 @@ def _opentsne(X: Array) -> tuple[Array, dict[str, Any]]:
 
 
 def _umap(X: Array, n_epochs: int | None = None, **parameters: Any) -> tuple[Array, dict[str, Any]]:
-    quiet(lambda: peers.umap_layout(X[:5000], n_epochs=5, **parameters))  # compiles
-    n_epochs = n_epochs or (200 if len(X) > 10_000 else 500)  # umap-learn's own choice, made here to be shown
+    quiet(lambda: peers.umap_layout(X[:5000], n_epochs=5, **parameters))  # compile
+    n_epochs = n_epochs or (
+        200 if len(X) > 10_000 else 500
+    )  # umap-learn's own choice, set here so that the table can show it
     seconds, Z = timed(lambda: peers.umap_layout(X, n_epochs=n_epochs, **parameters))
     return Z, {"total_seconds": seconds, "iterations": n_epochs}
 
@@ -91,14 +93,14 @@ TOOLS: dict[str, tuple[str, Callable[[Array], tuple[Array, dict[str, Any]]]]] = 
     "t-SNEkhorn, 750 iterations": ("snekhorn", partial(_ours, max_iter=N_ITER, tol=NEVER)),
     "t-SNEkhorn, by default": ("snekhorn", _ours),
     "openTSNE": ("openTSNE", _opentsne),
-    "umap-learn": ("umap-learn", partial(_umap, n_jobs=N_THREADS)),  # gives another layout at every run
+    "umap-learn": ("umap-learn", partial(_umap, n_jobs=N_THREADS)),  # gives a different layout in every run
     "umap-learn, 750 epochs": ("umap-learn", partial(_umap, n_jobs=N_THREADS, n_epochs=N_ITER)),
-    "umap-learn, seeded": ("umap-learn", partial(_umap, random_state=0)),  # reproducible like ours, on one thread
+    "umap-learn, seeded": ("umap-learn", partial(_umap, random_state=0)),  # reproducible like ours, but on one thread
 }
 
 
 def place_new(n: int, n_fitted: int, settings: Settings) -> dict[str, Any]:
-    """Fit some points, place the others, and classify these by their neighbours in the layout."""
+    """Fit some points, place the others, and classify the new points by their neighbours in the layout."""
     X, y = load_points("mnist", settings.data, n=n, dtype=np.float32)
     model = TSNEkhorn(n_jobs=N_THREADS)
     Z = quiet(lambda: model.fit_transform(X[:n_fitted]))
@@ -146,17 +148,17 @@ def report(cases: Cases) -> str:
     head = ["", "iterations", *seconds, *RATIOS, "GB", *scores]
     note = (
         f"MNIST, {runs[0]['n']:,} points in 50 dimensions, {N_THREADS} threads, perplexity {PERPLEXITY}, best of "
-        f"{REPEATS} runs. The ratios divide the seconds of a row by those of openTSNE or umap-learn."
+        f"{REPEATS} runs. The ratios divide the time of a row by the time of openTSNE or umap-learn."
     )
     text = table(head, rows, note)
     new = cases.get(NEW_POINTS)
     if new is None:
         return text
     return (
-        f"{text}\n\nNew points: with {new['fitted']:,} points fitted, {new['new']:,} are placed at "
-        f"{new['per_second']:,.0f} points per second. The vote of the {N_NEIGHBORS_VOTE} nearest neighbours in the "
-        f"layout classifies {new['accuracy']:.4f} of them correctly. A point placed alone and in the batch has "
-        f"{'the same' if new['same_bits'] else 'different'} coordinates, bit for bit."
+        f"{text}\n\nNew points: with {new['fitted']:,} points fitted, {new['new']:,} new points are placed at "
+        f"{new['per_second']:,.0f} points per second. A vote of the {N_NEIGHBORS_VOTE} nearest neighbours in the "
+        f"layout has an accuracy of {new['accuracy']:.4f} on them. Placed alone and in the batch, a point gets "
+        f"{'identical' if new['same_bits'] else 'different'} coordinates."
     )
 
 

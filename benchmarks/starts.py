@@ -1,6 +1,6 @@
-"""Ask whether descent or loss makes the difference: continue openTSNE's layouts by the descent of t-SNEkhorn.
+"""Determine whether the descent or the loss makes the difference: continue openTSNE's layouts with t-SNEkhorn.
 
-If its loss gets no lower from there, but the scores become those of its own layouts, it is the loss that decides them.
+If the loss from there is no lower, but the scores approach those of t-SNEkhorn's own layouts, the loss determines them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def plan(settings: Settings) -> Plan:
 
 
 def compare(name: str, settings: Settings) -> dict[str, Any]:
-    """Score three layouts: openTSNE's, t-SNEkhorn's from there, and t-SNEkhorn's own."""
+    """Score three layouts: openTSNE's, t-SNEkhorn's started from it, and t-SNEkhorn's own."""
     X, y = load_points(name, settings.data)
     perplexity = min(PERPLEXITY, largest_perplexity("openTSNE", len(X)))
     Z = peer_layout("openTSNE", X, perplexity, SEED, N_THREADS)
@@ -40,7 +40,7 @@ def compare(name: str, settings: Settings) -> dict[str, Any]:
 
 
 def laid_out(X: Array, **parameters: Any) -> tuple[Array, float]:
-    """Return a layout of t-SNEkhorn, and its loss."""
+    """Return a layout of t-SNEkhorn and its loss."""
     model = TSNEkhorn(n_jobs=N_THREADS, **parameters).fit(X)
     return model.embedding_, model.kl_divergence_
 
@@ -54,7 +54,7 @@ def report(cases: Cases) -> str:
     heads = [f"{short}: {kind}" for short in SHOWN.values() for kind in TITLES.values()]
     note = (
         f"Layouts at perplexity {PERPLEXITY}, or a third of the number of points if that is less: openTSNE's, "
-        "t-SNEkhorn's started from it, and t-SNEkhorn's at its defaults"
+        "t-SNEkhorn's started from it, and t-SNEkhorn's with its defaults"
     )
     return table(["data", *heads, f"loss: {TITLES['onwards']}", f"loss: {TITLES['own']}"], rows, note)
 

@@ -1,4 +1,4 @@
-"""Measure what the choices of the method change: self-loops, exaggeration, descent, and perplexity against n.
+"""Measure the effect of design choices: self-loops, exaggeration, descent, and perplexity as a function of n.
 
 Every variant differs from the defaults in one choice. Scores are the best, or the mean, over a few perplexities.
 """
@@ -40,7 +40,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "5,000 iterations at most, tol 3e-6": ({"max_iter": 5_000, "tol": 3e-6}, {}),
     "Adam from a random start (the paper's)": ({"optimizer": "adam", "self_loops": True, "tol": 1e-5}, {}),
 }
-SAME_LOSS = ("momentum", "500", "5,000")  # beginnings of the variants that minimise the same loss as the defaults
+SAME_LOSS = ("momentum", "500", "5,000")  # prefixes of the variants that minimise the same loss as the defaults
 SCORE_FORMS = [(score, ".3f") for score in SCORES]
 
 
@@ -62,7 +62,7 @@ def plan(settings: Settings) -> Plan:
 
 
 def solve(case: dict[str, Any], settings: Settings, dtype: type = np.float64) -> dict[str, Any]:
-    """Return scores, loss and iterations of one variant on one data set at one perplexity."""
+    """Return the scores, loss and iterations of one variant on one data set at one perplexity."""
     X, y = load_points(case.get("data", "mnist"), settings.data, n=case.get("n"), dtype=dtype)
     if case["perplexity"] >= len(X):
         raise NotAvailable(f"{title(case['data'])} has only {len(X)} points.")
@@ -82,7 +82,7 @@ def report(cases: Cases) -> str:
 
 
 def _variants_tables(cases: list[Case]) -> str:
-    """Return means over the data sets of each variant's scores, then scores by data set."""
+    """Return tables of each variant's mean scores over the data sets, then tables of scores by data set."""
     names = list(dict.fromkeys(case["data"] for case in cases))
     titles = [title(name) for name in names]
     best = [
@@ -111,7 +111,7 @@ def _variants_tables(cases: list[Case]) -> str:
 
 
 def _means(cases: list[Case], variant: str, choose: Callable[[list[float]], float]) -> list[str]:
-    """Return every score, averaged over the data sets, at the best perplexity or as the mean of all."""
+    """Return every score, averaged over the data sets, at the best perplexity or averaged over perplexities."""
     names = dict.fromkeys(case["data"] for case in cases)
     return [
         f"{np.mean([_score(cases, name, variant, score, choose=choose) for name in names]):.3f}" for score in SCORES
@@ -155,7 +155,7 @@ def _score(
     perplexities: tuple[int, ...] = PERPLEXITIES,
     choose: Callable[[list[float]], float] = max,
 ) -> float | None:
-    """Return the largest score over the perplexities, or their mean; None if the data set has too few points."""
+    """Return the largest or mean score over the perplexities, or None if the data set has too few points."""
     found = [case for case in cases if case["data"] == name and case["variant"] == variant]
     scores = [case[score] for case in found if case["perplexity"] in perplexities]
     return choose(scores) if scores else None

@@ -1,7 +1,7 @@
 """Fill in the reference pages from the registries and the program when the site is built.
 
 A line such as ``{{ affinities }}`` becomes a table of names and one reference entry per class. New affinities, methods
-and data sets therefore appear in the documentation without an edit.
+and data sets therefore appear in the documentation automatically.
 """
 
 from __future__ import annotations

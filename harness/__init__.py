@@ -1,7 +1,7 @@
-"""Run experiments and publish their results; `reproduction` and `benchmarks` are built on it.
+"""Run experiments and publish their results; `reproduction` and `benchmarks` are built on this package.
 
-Reading order: `experiment.py` (an experiment plans cases, draws and reports them), `processes.py` (where cases run),
-`results_file.py` (finished cases in a JSON file), `results_page.py` (Markdown tables and the page) and
-`command_line.py` (the program over all of it). Experiments take their data from `data_sets.py`, other packages from
-`peers.py`, and a description of the machine from `machine.py`.
+Read the files in this order: `experiment.py` (an experiment plans, draws and reports cases), `processes.py` (runs
+cases), `results_file.py` (stores finished cases in a JSON file), `results_page.py` (writes Markdown tables and the
+page) and `command_line.py` (combines them into a program). Experiments get their data from `data_sets.py`, other
+packages from `peers.py`, and a description of the machine from `machine.py`.
 """

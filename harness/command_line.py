@@ -26,27 +26,27 @@ from .results_file import ResultsFile
 from .results_page import write_page
 
 BAD_INPUT, INTERRUPTED = 2, 130
-LOG_INTERVAL = 60.0  # seconds between lines of progress if stderr is not a terminal
+LOG_INTERVAL = 60.0  # seconds between progress messages if stderr is not a terminal
 
 
 @dataclass
 class Program:
-    """A collection of experiments with one results page.
+    """Collection of experiments with one results page.
 
     Parameters
     ----------
     name : str
         The program is `python -m {name}`; a quick run writes to `{name}-quick` by default.
     description : str
-        What it does, for --help.
+        Description for --help.
     modules : tuple of str
         Modules of the package `name` that define an `EXPERIMENT`, in the order of the page.
     introduction : str
-        Beginning of the page; its first line identifies a page that may be replaced.
+        Beginning of the page; a page with the same first line may be replaced.
     out : Path
-        Default folder of the results of a full run.
+        Default folder for the results of a full run.
     jobs : int or None
-        Default number of cases computed at once in a full run; None for one per core.
+        Default number of cases to compute at the same time in a full run; None for one per core.
     """
 
     name: str
@@ -58,12 +58,12 @@ class Program:
 
     @cached_property
     def experiments(self) -> dict[str, Experiment]:
-        """Import the experiments; not before they are needed, because every new process imports the program."""
+        """Import the experiments only when they are needed, because every new process imports the program."""
         modules = [importlib.import_module(f"{self.name}.{module}") for module in self.modules]
         return {module.EXPERIMENT.name: module.EXPERIMENT for module in modules}
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
-        """Run what the command line asks for and return the exit code."""
+        """Run the requested experiments and return the exit code."""
         options = self.parser().parse_args(arguments)
         try:
             run = Run(self, options)
@@ -80,52 +80,52 @@ class Program:
             epilog=f"experiments:\n{listing}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        parser.add_argument("names", nargs="+", metavar="NAME", help="experiments to run, or: all")
+        parser.add_argument("names", nargs="+", metavar="NAME", help="experiments to run, or 'all'")
         parser.add_argument("--quick", action="store_true", help="compute a few small cases, as a check")
-        parser.add_argument("--data", type=Path, help="folder of the data sets (default: named by SNEKHORN_DATA)")
+        parser.add_argument("--data", type=Path, help="folder of the data sets (default: from SNEKHORN_DATA)")
         parser.add_argument(
             "-o",
             "--out",
             type=Path,
             help=f"folder of the results (default: {self.out}; with --quick {self.name}-quick)",
         )
-        parser.add_argument("--draw", action="store_true", help="compute nothing; redraw pictures and rewrite the page")
+        parser.add_argument("--draw", action="store_true", help="only redraw pictures and rewrite the page")
         parser.add_argument(
             "--jobs",
             type=_positive,
-            help=f"cases computed at once, each on one core (default: {self.jobs or 'one per core on Linux, else 1'}; "
+            help=f"cases to run in parallel, one core each (default: {self.jobs or 'one per core on Linux, else 1'}; "
             "with --quick 1). Timed cases always run one by one.",
         )
         parser.add_argument("--json", action="store_true", help="print the results as JSON")
-        parser.add_argument("-q", "--quiet", action="store_true", help="print errors only, and JSON if asked for")
+        parser.add_argument("-q", "--quiet", action="store_true", help="print only errors, and JSON if requested")
         return parser
 
 
 class Run:
-    """One run of a program. Everything that can be wrong with the options is found before any computing."""
+    """One run of a program. All options are checked before any computation starts."""
 
     def __init__(self, program: Program, options: argparse.Namespace) -> None:
         self.program, self.options = program, options
         self.experiments = self._chosen(options.names)
         check_folder(options.data)
-        # A quick run is over before other processes have imported what they need.
+        # A quick run finishes before other processes would have imported their modules.
         jobs = options.jobs or (1 if options.quick else program.jobs or count_cores())
         self.settings = Settings(options.quick, options.data, jobs)
         self.folder = options.out or (Path(f"{program.name}-quick") if options.quick else program.out)
         self.page = _prepare_folder(self.folder, program.introduction.splitlines()[0])
         self.kind = None if options.draw else options.quick
-        for experiment in program.experiments.values():  # a page has results of one kind, whatever was asked for
+        for experiment in program.experiments.values():  # all results on a page must come from the same kind of run
             experiment.results(self.folder, quick=self.kind)
         self.facts: dict[str, Any] = {}
 
     def execute(self) -> int:
-        """Run the experiments one by one, rewriting the page after each."""
+        """Run the experiments one by one, and rewrite the page after each."""
         code = 0
         for experiment in self.experiments:
             try:
                 self._run(experiment)
             except KeyboardInterrupt:
-                self._say("interrupted; finished cases are kept: run the same command again to continue.")
+                self._say("interrupted; finished cases are kept. Run the same command again to continue.")
                 code = INTERRUPTED
             except (InputError, DamagedData, MissingData, MemoryError, OSError) as error:
                 code = _complain(error)
@@ -150,7 +150,7 @@ class Run:
         }
 
     def _compute(self, experiment: Experiment) -> ResultsFile:
-        """Compute all cases, with a progress bar on a terminal and a line now and then in a log."""
+        """Compute all cases, with a progress bar in a terminal or occasional messages in a log."""
         shown = not self.options.quiet and sys.stderr.isatty()
         with tqdm(unit="case", disable=not shown, leave=False) as bar:
             last = -LOG_INTERVAL
@@ -161,7 +161,7 @@ class Run:
                     last = time.monotonic()
                     self._say(f"{done:,} of {total:,} cases")
                 if bar.total is None:
-                    bar.initial = done  # cases of an earlier run say nothing about the speed of this one
+                    bar.initial = done  # cases from an earlier run would distort the estimated speed
                 bar.total, bar.n = total, done
                 bar.set_description_str(key)
 
@@ -202,10 +202,10 @@ def _complain(error: BaseException) -> int:
 
 
 def _prepare_folder(folder: Path, heading: str) -> Path:
-    """Create the folder and return the path of the page beside it; raise an error if either cannot be written."""
+    """Create the folder and return the path of the page next to it; raise an error if either cannot be written."""
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"--out {folder} is a file; name a folder.")
-    page = folder.resolve() if folder.name in ("", "..") else folder  # "." and ".." are not the folder's name
+        raise InputError(f"--out {folder} is a file; pass a folder.")
+    page = folder.resolve() if folder.name in ("", "..") else folder  # resolve "." and ".." to the name of the folder
     page = page.parent / f"{page.name}.md"
     if page.is_dir() or (page.exists() and not page.read_text(errors="replace").startswith(heading)):
         raise InputError(f"{page} exists and is not a results page; choose another --out.")
@@ -215,5 +215,5 @@ def _prepare_folder(folder: Path, heading: str) -> Path:
         raise InputError(f"--out {folder} cannot be created: {error.strerror}.") from error
     for place in (folder, page.parent):
         if not os.access(place, os.W_OK):
-            raise InputError(f"{place} is not writable, but the results and their page go there; choose another --out.")
+            raise InputError(f"{place} is not writable; choose another --out for the results and their page.")
     return page

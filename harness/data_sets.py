@@ -1,4 +1,4 @@
-"""Load data sets for experiments: rows prepared, then reduced to 50 principal components."""
+"""Load data sets for experiments: prepare the rows, then reduce to 50 principal components."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from snekhorn import datasets
 from snekhorn.datasets import MissingData
 from snekhorn.geometry.preprocessing import principal_components
 
-Points: TypeAlias = tuple[NDArray[Any], NDArray[Any]]  # X, codes of the classes
+Points: TypeAlias = tuple[NDArray[Any], NDArray[Any]]  # X, class codes
 
-N_COMPONENTS = 50  # as in the paper; data with fewer features are left as they are
+N_COMPONENTS = 50  # as in the paper; data with fewer features are left unchanged
 
 
 def title(name: str) -> str:
-    """Return what a data set is called; the part of the name after a comma says how its rows are prepared."""
+    """Return the title of a data set; the part of the name after a comma is the preparation of its rows."""
     data, _, preparation = name.partition(", ")
     return datasets.SETS[data].title + (f", {preparation}" if preparation else "")
 
 
 def check_folder(folder: Path | None) -> None:
     """Raise an error if the data folder does not exist."""
-    datasets.load("digits", folder)  # which needs no file
+    datasets.load("digits", folder)  # needs no file
 
 
 def class_names(name: str, folder: Path | None = None, *, download: bool = True) -> list[str]:
-    """Return what the classes are called."""
+    """Return the names of the classes."""
     return datasets.load(name, folder, download=download).label_names
 
 
@@ -44,20 +44,20 @@ def load_points(
     download: bool = True,
     dtype: type = np.float64,
 ) -> Points:
-    """Return the points, on 50 principal components if there are more features, and their classes.
+    """Return the points, reduced to 50 principal components if there are more features, and their classes.
 
     Parameters
     ----------
     name : str
-        A name of `snekhorn.datasets`, such as "snareseq"; "snareseq, unit rows" prepares the rows first.
+        Name in `snekhorn.datasets`, such as "snareseq"; "snareseq, unit rows" prepares the rows first.
     folder : Path or None
-        Folder of the data sets; None for the folder named by SNEKHORN_DATA.
+        Folder of the data sets; None for the folder in SNEKHORN_DATA.
     n : int or None
-        Take the first n points.
+        Number of points to take from the start; None for all.
     sample : int or None
-        Take a random sample of this many points.
+        Size of a random sample to take; None for all points.
     download : bool
-        Whether to download what is missing.
+        Whether to download missing data.
     dtype : type
         Precision of the points returned.
     """
@@ -77,7 +77,7 @@ def _load_points(
     download: bool,  # noqa: FBT001
     dtype: type,
 ) -> Points | MissingData:
-    """Do the work; an error is cached, too, so that a server that does not answer is asked once only."""
+    """Load the points; errors are cached as well, so that an unreachable server is tried only once."""
     data, _, preparation = name.partition(", ")
     try:
         found = datasets.load(data, folder, download=download)
@@ -92,11 +92,11 @@ def _load_points(
 
 
 def prepare_rows(X: NDArray[Any], how: str) -> NDArray[Any]:
-    """Prepare rows, such as counts, in one of several ways; "raw" leaves them as they are."""
+    """Prepare rows, such as counts, in one of several ways; "raw" leaves them unchanged."""
     if how == "raw":
-        return X if X.dtype.kind in "biu" else X.astype(float)  # integers are converted by and by: MNIST is large
+        return X if X.dtype.kind in "biu" else X.astype(float)  # integers are converted later, because MNIST is large
     X = X.astype(float)
-    if how == "standardised":  # by one mean and one standard deviation, as in the authors' code
+    if how == "standardised":  # by a single mean and standard deviation, as in the authors' code
         return (X - X.mean()) / X.std()
     if how == "unit rows":
         return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(float).tiny)
@@ -111,5 +111,5 @@ def prepare_rows(X: NDArray[Any], how: str) -> NDArray[Any]:
 
 
 def reduce_dimension(X: NDArray[Any]) -> NDArray[Any]:
-    """Return the first 50 principal components, or X if it has no more features than that."""
+    """Return the first 50 principal components, or X itself if it has no more than 50 features."""
     return principal_components(X, N_COMPONENTS, 0) if X.shape[1] > N_COMPONENTS else X

@@ -1,4 +1,4 @@
-"""Define an experiment: cases to compute, a picture of them, and a section of the results page."""
+"""Define experiments: cases to compute, a picture, and a section of the results page."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ if TYPE_CHECKING:
 
 Case: TypeAlias = Mapping[str, Any]
 Cases: TypeAlias = Mapping[str, Case]  # results by key
-Plan: TypeAlias = dict[str, Callable[[], dict[str, Any]]]  # how to compute each case
-Progress: TypeAlias = Callable[[str, int, int], None]  # next key, cases finished, cases in all
+Plan: TypeAlias = dict[str, Callable[[], dict[str, Any]]]  # function to compute each case
+Progress: TypeAlias = Callable[[str, int, int], None]  # next key, number of finished cases, total number of cases
 
-SEPARATOR = " | "  # between the parts of a key; the first part is the data set, if there are several
+SEPARATOR = " | "  # between the parts of a key; the first part is the data set if there are several parts
 FAILED = "failed"
 SEEDS = 5  # as in the paper
 
 
 class NotAvailable(Exception):
-    """Raised by a case that lacks something it needs; the message says what."""
+    """Missing requirement of a case; the message says what is missing."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How an experiment runs.
+    """Settings of a run.
 
     Parameters
     ----------
     quick : bool
-        Compute a few small cases only, to check that everything runs.
+        Whether to compute only a few small cases, to check that everything runs.
     data : Path or None
-        Folder of the data sets; None for the folder named by SNEKHORN_DATA.
+        Folder of the data sets; None for the folder in SNEKHORN_DATA.
     jobs : int
-        Number of cases computed at once, each on a core of its own.
+        Number of cases computed at the same time, each on its own core.
     """
 
     quick: bool = False
@@ -66,26 +66,26 @@ def always(case: Case) -> bool:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure, a table or a benchmark.
+    """Figure, table or benchmark.
 
     Parameters
     ----------
     name : str
-        Name on the command line; the results are in `{source or name}.json`.
+        Name on the command line; results are stored in `{source or name}.json`.
     title : str
         Heading on the page.
     plan : callable
-        Maps settings to the cases to compute.
+        Function from settings to the cases to compute.
     report : callable
-        Turns all cases into the Markdown of the page.
+        Function from all cases to the Markdown of the section.
     draw : callable or None
-        Turns finished cases into a figure; returns None if there is nothing to draw.
+        Function from finished cases to a figure, or to None if there is nothing to draw.
     source : str
-        Name of the experiment whose cases are shown, if this one has none of its own.
+        Name of the experiment whose cases are shown, if this experiment has none of its own.
     timed : bool
-        Run one case at a time, each in a new process, because times or peak memory are measured.
+        Whether time or peak memory is measured; cases then run one at a time, each in a new process.
     reusable : callable
-        Whether a finished case of an earlier, complete run still counts; otherwise it is computed again.
+        Function that decides whether a finished case of an earlier complete run is kept or computed again.
     """
 
     name: str
@@ -98,13 +98,13 @@ class Experiment:
     reusable: Callable[[Case], bool] = always
 
     def results(self, folder: Path, *, quick: bool | None) -> ResultsFile:
-        """Open the file of its results."""
+        """Open the results file of the experiment."""
         return ResultsFile(folder / f"{self.source or self.name}.json", quick=quick)
 
     def run(self, folder: Path, settings: Settings, progress: Progress | None = None) -> ResultsFile:
-        """Compute the cases that are missing, saving each as soon as it is finished."""
+        """Compute the missing cases, and save each as soon as it is finished."""
         results, plan = self.results(folder, quick=settings.quick), self.plan(settings)
-        # An interrupted run may go on, unless code or machine have changed since: its numbers would be a mixture.
+        # Continue an interrupted run only if neither code nor machine has changed, so that results are not mixed.
         goes_on = results.is_incomplete and results.machine == describe()
         results.start(plan, keep=always if goes_on else self.reusable)
         left = {key: partial(compute_case, compute) for key, compute in plan.items() if key not in results}
@@ -137,12 +137,12 @@ def finished(cases: Cases) -> Cases:
 
 
 def data_sets_in(cases: Cases) -> list[str]:
-    """Return the data sets of the cases, finished or not, in order."""
+    """Return the data sets of all cases, finished or not, in order."""
     return list(dict.fromkeys(key.split(SEPARATOR)[0] for key in cases))
 
 
 def compute_case(compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Compute a case and add its time and convergence warnings; a failure is recorded, so that others still run."""
+    """Compute a case and add its time and convergence warnings; record failures, so that other cases still run."""
     start = time.perf_counter()
     try:
         with warnings.catch_warnings(record=True) as caught:

@@ -1,4 +1,4 @@
-"""Describe the machine and the versions that results were computed with."""
+"""Describe the machine and the software versions used to compute results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from joblib import cpu_count
 import snekhorn
 
 ROOT = Path(__file__).resolve().parents[1]
-CODE = ("src", "harness", "reproduction", "benchmarks")  # folders whose changes make a commit "dirty"
+CODE = ("src", "harness", "reproduction", "benchmarks")  # folders in which changes make a commit "dirty"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "torch", "torchdr", "openTSNE", "umap-learn")
 
 
@@ -37,7 +37,7 @@ def describe() -> dict[str, Any]:
 
 
 def sentence(machine: Mapping[str, Any]) -> str:
-    """Return the description in words; older results may lack the hardware."""
+    """Format the description as text; older results may lack the hardware."""
     hardware = ""
     if "cpu" in machine:
         memory = f"{machine['memory_gb']:.0f} GB"
@@ -48,7 +48,7 @@ def sentence(machine: Mapping[str, Any]) -> str:
 
 
 def version_of(package: str) -> str | None:
-    """Return the version of an installed package, else None."""
+    """Return the version of a package, or None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -56,12 +56,12 @@ def version_of(package: str) -> str | None:
 
 
 class Load:
-    """Wall-clock time of a run, and how many cores other processes kept busy meanwhile.
+    """Wall-clock time of a run, and the number of cores that other processes kept busy.
 
     Parameters
     ----------
     earlier : mapping
-        What `so_far` returned in the interrupted run that this one continues; empty for a new run.
+        Last result of `so_far` in the interrupted run that this run continues; empty for a new run.
     """
 
     def __init__(self, earlier: Mapping[str, float]) -> None:
@@ -69,7 +69,7 @@ class Load:
         self._start, self._busy = time.perf_counter(), _busy_seconds()
 
     def so_far(self) -> dict[str, float]:
-        """Return the seconds, and the mean number of cores busy with other work."""
+        """Return the elapsed seconds, and the mean number of cores busy with other work."""
         seconds, others = time.perf_counter() - self._start, max(_busy_seconds() - self._busy, 0.0)
         before = self._earlier.get("seconds", 0.0)
         seconds, others = seconds + before, others + before * self._earlier.get("busy_cores_of_others", 0.0)
@@ -77,7 +77,7 @@ class Load:
 
 
 def _busy_seconds() -> float:
-    """Return the processor time spent by all processes except this one and its finished children."""
+    """Return the processor time used by all processes except this one and its finished children."""
     try:
         ticks = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
     except OSError:
@@ -96,7 +96,7 @@ def _cpu() -> str:
 
 
 def _commit() -> str:
-    """Return the last commit, and whether the code differs from it; generated pages do not count."""
+    """Return the last commit, marked "dirty" if the code differs from it; generated pages do not count."""
     try:
         commit = _git("rev-parse", "--short", "HEAD")
         return f"{commit}-dirty" if _git("status", "--porcelain", "--", *CODE) else commit

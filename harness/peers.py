@@ -1,7 +1,7 @@
 """Call other packages: openTSNE, umap-learn, scikit-learn and TorchDR, with their own defaults.
 
-Everything that experiments need from them is here, so that a comparison uses the same settings wherever it is made.
-The packages are imported when they are used: none of them is required.
+All calls to other packages are here, so that every comparison uses the same settings. The packages are imported only
+when they are used, and none of them is required.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .experiment import NotAvailable
 
 Array = NDArray[Any]
 MODULES = {"openTSNE": "openTSNE", "umap-learn": "umap", "scikit-learn": "sklearn", "TorchDR": "torchdr"}
-SEEDLESS = ("scikit-learn",)  # starts from PCA by default: every seed gives the same layout
-EARLY_ITERATIONS, MAIN_ITERATIONS = 250, 500  # of openTSNE
+SEEDLESS = ("scikit-learn",)  # starts from PCA by default, so every seed gives the same layout
+EARLY_ITERATIONS, MAIN_ITERATIONS = 250, 500  # openTSNE's defaults
 
 
 def is_installed(package: str) -> bool:
@@ -43,7 +43,7 @@ def _opentsne(X: Array, perplexity: float, seed: int, n_jobs: int) -> Any:
 
 
 def _umap(X: Array, perplexity: float, seed: int, n_jobs: int) -> Any:
-    return umap_layout(X, n_neighbors=int(perplexity), random_state=seed)  # with a seed it runs on one thread
+    return umap_layout(X, n_neighbors=int(perplexity), random_state=seed)  # with a seed, it runs on one thread
 
 
 def _sklearn(X: Array, perplexity: float, seed: int, n_jobs: int) -> Any:
@@ -60,12 +60,12 @@ LAYOUTS: dict[str, Callable[[Array, float, int, int], Any]] = {
 
 
 def largest_perplexity(package: str, n_points: int) -> float:
-    """Return the largest perplexity that a package uses; it lowers larger ones."""
+    """Return the largest perplexity that a package uses; it lowers larger values."""
     return (n_points - 1) / 3 if package == "openTSNE" else np.inf
 
 
 def peer_layout(package: str, X: Array, perplexity: float, seed: int, n_jobs: int | None = None) -> Array:
-    """Return the layout of a package at its defaults; perplexities that it would lower are not available."""
+    """Return the layout of a package with its defaults; perplexities that it would lower are not available."""
     require(package)
     if perplexity > largest_perplexity(package, len(X)):
         raise NotAvailable(
@@ -83,7 +83,7 @@ def umap_layout(X: Array, **parameters: Any) -> Array:
     return np.asarray(UMAP(**parameters).fit_transform(X))
 
 
-# The stages of openTSNE, to be timed one by one
+# Stages of openTSNE, to be timed one by one
 
 
 def opentsne_affinity(X: Array, perplexity: float, n_jobs: int) -> Any:
@@ -99,14 +99,14 @@ def opentsne_initial_layout(X: Array) -> Array:
 
 
 def opentsne_descent(initial: Array, affinity: Any, n_jobs: int) -> Array:
-    """Return the layout after openTSNE's default schedule."""
+    """Return the layout of openTSNE's default schedule."""
     layout = _opentsne_embedding(initial, affinity, n_jobs)
     layout.optimize(EARLY_ITERATIONS, exaggeration=12, momentum=0.8, inplace=True)
     return np.asarray(layout.optimize(MAIN_ITERATIONS, momentum=0.8, inplace=True))
 
 
 def opentsne_iterations(P: Any, Z: Array, n_jobs: int) -> Callable[[int], Any]:
-    """Return a function that runs some iterations of openTSNE from a layout, hardly moving it."""
+    """Return a function that runs some iterations of openTSNE from a layout with negligible steps."""
     from openTSNE.affinity import PrecomputedAffinities
 
     layout = _opentsne_embedding(np.asarray(Z, dtype=float), PrecomputedAffinities(P.astype(float)), n_jobs)
@@ -119,11 +119,11 @@ def _opentsne_embedding(initial: Array, affinity: Any, n_jobs: int) -> Any:
     return TSNEEmbedding(initial, affinity, negative_gradient_method="fft", n_jobs=n_jobs, random_state=0)
 
 
-# Entropic affinities of t-SNE: on given neighbours, and the search for neighbours that comes before
+# Entropic affinities of t-SNE on given neighbours, and the neighbour search before them
 
 
 def opentsne_neighbors(X: Array, k: int, n_jobs: int) -> tuple[Array, Array]:
-    """Return indices and distances, as PerplexityBasedNN finds them."""
+    """Return indices and distances found in the same way as by PerplexityBasedNN."""
     from openTSNE.affinity import get_knn_index
 
     return get_knn_index(X, "auto", k, "euclidean", n_jobs=n_jobs, random_state=0).build()
@@ -143,7 +143,7 @@ def opentsne_rows(distances: Array, perplexity: float, n_jobs: int) -> Array:
 
 
 def sklearn_neighbors(X: Array, k: int, n_jobs: int) -> tuple[Array, Array]:
-    """Return indices and distances, as scikit-learn's TSNE finds them."""
+    """Return indices and distances found in the same way as by scikit-learn's TSNE."""
     from sklearn.neighbors import NearestNeighbors
 
     distances, indices = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(X).kneighbors()
@@ -165,7 +165,7 @@ def sklearn_rows(distances: Array, perplexity: float) -> Array:
     return np.asarray(_binary_search_perplexity(squared, perplexity, 0))
 
 
-# The symmetric entropic affinity of TorchDR
+# Symmetric entropic affinity of TorchDR
 
 
 def torchdr_affinity(X: Array, perplexity: float, n_jobs: int, *, self_loops: bool, **settings: Any) -> tuple[Any, Any]:
@@ -175,4 +175,4 @@ def torchdr_affinity(X: Array, perplexity: float, n_jobs: int, *, self_loops: bo
 
     torch.set_num_threads(n_jobs)
     affinity = torchdr.SymmetricEntropicAffinity(perplexity, zero_diag=not self_loops, **settings)
-    return affinity, affinity(X).detach().numpy() * len(X)  # it divides by n
+    return affinity, affinity(X).detach().numpy() * len(X)  # TorchDR divides by n

@@ -1,8 +1,8 @@
-"""Run cases: in this process, in several processes of one core each, or each in a new process.
+"""Run cases in this process, in several single-core processes, or each in a new process.
 
-`concurrent.futures` does the work. What is added here: every process has one core, because most cases gain little from
-a second one; an interrupt from the keyboard is handled by the parent alone; and no process outlives its parent.
-joblib's loky processes print a traceback at an interrupt, and go on computing when their parent is killed.
+This builds on `concurrent.futures`. In addition, every process is limited to one core, because most cases gain little
+from a second one; only the parent handles keyboard interrupts; and no process outlives its parent. joblib's loky
+processes print a traceback on an interrupt, and keep computing if their parent is killed.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from tqdm import tqdm
 
 Compute = Callable[[], dict[str, Any]]
 MOST_PROCESSES = 60  # Windows cannot wait for more than 63
-TIMED_THREADS = 2  # threads of whatever is timed, ours and other packages'
-PASSIVE_WAITING = {"OMP_WAIT_POLICY": "passive"}  # threads that spin make peers ten times slower beside other work
+TIMED_THREADS = 2  # threads in timed cases, for our code and for other packages
+PASSIVE_WAITING = {"OMP_WAIT_POLICY": "passive"}  # on a busy machine, spinning threads make peers ten times slower
 DIED = "the process was killed, perhaps for lack of memory"
 
 
 def count_cores() -> int:
-    """Count the cores that can each be given to one process; 1 if the system offers no such choice."""
+    """Count the cores that can be assigned to single processes; 1 if the system does not support this."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else 1
 
 
 def run_cases(
     plan: Mapping[str, Compute], *, jobs: int = 1, timed: bool = False
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield keys and results as cases finish; timed cases run one after the other, each in a new process."""
+    """Yield keys and results as cases finish; timed cases run one after another, each in a new process."""
     jobs = min(jobs, len(plan), MOST_PROCESSES)
     if timed:
         for key, compute in plan.items():
@@ -47,7 +47,7 @@ def run_cases(
         try:
             yield from _run_at_once(plan, jobs, threads=1)
         except BrokenProcessPool:
-            raise MemoryError(f"{DIED}; lower --jobs and run again: finished cases are kept.") from None
+            raise MemoryError(f"{DIED}; lower --jobs and run again. Finished cases are kept.") from None
 
 
 def _run_alone(compute: Compute) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def _run_alone(compute: Compute) -> dict[str, Any]:
 
 
 def _run_at_once(plan: Mapping[str, Compute], jobs: int, threads: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    # Spawned, not forked: a forked copy would lack the threads that this process has already started.
+    # Spawn instead of fork: a forked copy would lack the threads that this process has already started.
     context = multiprocessing.get_context("spawn")
     numbers = context.SimpleQueue()
     for number in range(jobs):
@@ -67,11 +67,11 @@ def _run_at_once(plan: Mapping[str, Compute], jobs: int, threads: int) -> Iterat
     before = set(multiprocessing.active_children())
     with ProcessPoolExecutor(jobs, context, initializer=_settle, initargs=(numbers, threads)) as pool:
         try:
-            with _interrupts_ignored():  # inherited: processes ignore them even before _settle runs
+            with _interrupts_ignored():  # inherited, so processes ignore them even before _settle runs
                 futures = {pool.submit(compute): key for key, compute in plan.items()}
             for future in as_completed(futures):
                 yield futures[future], future.result()
-        except BaseException:  # an error, an interrupt, or nobody wants the rest
+        except BaseException:  # an error, an interrupt, or the caller stopped iterating
             for process in set(multiprocessing.active_children()) - before:
                 process.terminate()  # the pool notices and shuts down
             raise
@@ -79,7 +79,7 @@ def _run_at_once(plan: Mapping[str, Compute], jobs: int, threads: int) -> Iterat
 
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():  # only the main thread can set handlers
+    if threading.current_thread() is not threading.main_thread():  # only the main thread can set signal handlers
         yield
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -90,18 +90,18 @@ def _interrupts_ignored() -> Iterator[None]:
 
 
 def _settle(numbers: Any, threads: int) -> None:
-    """Prepare a new process: leave interrupts to the parent, end with it, and limit threads."""
+    """Prepare a new process: ignore interrupts, exit with the parent, and limit threads."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    threadpool_limits(threads)  # NumPy is loaded by now and has counted all cores
-    tqdm.set_lock(threading.RLock())  # the default is a semaphore, which a terminated process leaves behind
+    threadpool_limits(threads)  # NumPy has already been loaded with threads for all cores
+    tqdm.set_lock(threading.RLock())  # the default is a semaphore, which a terminated process would leave behind
     if threads == 1 and hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[numbers.get() % len(cores)]})
 
 
 def _end_with_parent() -> None:
-    """Exit when the parent is gone: a parent that was killed cannot end its processes itself."""
+    """Exit when the parent is gone, because a killed parent cannot terminate its processes."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -1,4 +1,4 @@
-"""Keep the finished cases of an experiment in a JSON file that is complete at any moment."""
+"""Store the finished cases of an experiment in a JSON file that is valid at any time."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from snekhorn.io import replacing
 
 from .machine import describe
 
-DIGITS = 5  # significant digits kept; fewer would show in the tables, more only make the files larger
-LOAD = ("seconds", "busy_cores_of_others")  # of timed experiments
+DIGITS = 5  # significant digits kept; fewer would affect the tables, more would only make the files larger
+LOAD = ("seconds", "busy_cores_of_others")  # recorded for timed experiments
 
 
 class ResultsFile:
-    """Cases by key, written to `path` after each one.
+    """Cases by key, written to `path` after each case.
 
     Parameters
     ----------
     path : Path
     quick : bool or None
-        Kind of run. A file of the other kind raises an error, so that the two are never mixed. None accepts both.
+        Kind of run. A file from the other kind raises an error, so that the two are never mixed. None accepts both.
 
     Attributes
     ----------
     cases : dict
-        In the order planned, whatever order they finished in.
+        Cases in the planned order, regardless of the order in which they finished.
     machine : dict
-        What the cases in the file were computed with; empty if there is no file.
+        Machine and versions used to compute the cases in the file; empty if there is no file.
     load : dict
-        Time and load of the run in the file, if it was timed.
+        Time and load of the run, if it was timed.
     is_incomplete : bool
-        Whether the run in the file was interrupted before all planned cases were tried.
+        Whether the run was interrupted before all planned cases were tried.
     """
 
     def __init__(self, path: Path, *, quick: bool | None = False) -> None:
@@ -58,7 +58,7 @@ class ResultsFile:
         return max(len(self._planned), len(self.cases))
 
     def start(self, keys: Iterable[str], keep: Callable[[Mapping[str, Any]], bool] = lambda case: True) -> None:
-        """Begin a run of these cases, in this order; finished cases that are not kept will be computed again."""
+        """Start a run of these cases, in this order; finished cases that are not kept will be computed again."""
         self._planned = tuple(keys)
         kept = {key: case for key, case in self.cases.items() if keep(case)}
         self.load = self.load if len(kept) == len(self.cases) else {}
@@ -66,7 +66,7 @@ class ResultsFile:
         self._sort()
 
     def __contains__(self, key: str) -> bool:
-        """Return whether a case is finished; one that was not available is tried again."""
+        """Return whether a case is finished; cases that were not available are tried again."""
         return key in self.cases and is_finished(self.cases[key])
 
     def put(self, key: str, case: Mapping[str, Any], *, load: dict[str, float] | None = None) -> None:
@@ -96,20 +96,22 @@ class ResultsFile:
         if self.quick is not None and record["quick"] != self.quick:
             kind = "quick" if record["quick"] else "full"
             raise InputError(
-                f"{self.path} holds the results of a {kind} run; choose another --out for this one, or delete the file."
+                f"{self.path} holds the results of a {kind} run; choose another --out for this run, or delete the file."
             )
         return record
 
 
 def read_results(path: Path) -> dict[str, Any]:
-    """Read what a `ResultsFile` has written."""
+    """Read a file written by `ResultsFile`."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         missing = {"quick", "planned", "date", "machine", "cases"} - set(record)
         if missing or not isinstance(record["cases"], dict):
             raise KeyError(*sorted(missing))
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} does not hold the results of an experiment ({error!r}); move it away.") from error
+        raise InputError(
+            f"{path} does not hold the results of an experiment ({error!r}); move it elsewhere."
+        ) from error
     return record
 
 
@@ -119,13 +121,13 @@ def is_finished(case: Mapping[str, Any]) -> bool:
 
 
 def write_complete(path: Path, text: str) -> None:
-    """Write a text file so that it is the old or the new one, never half of it."""
+    """Write a text file atomically, so that it always has either its old or its new content."""
     with replacing(path) as file:
         file.write_text(text, encoding="utf-8")
 
 
 def plain(value: Any) -> Any:
-    """Convert to what JSON has: numbers with a few digits, lists for arrays, None for NaN and infinity."""
+    """Convert to JSON types: rounded numbers, lists for arrays, None for NaN and infinity."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

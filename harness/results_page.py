@@ -1,4 +1,4 @@
-"""Write the results page: Markdown tables, and a section for every experiment that has results."""
+"""Write the results page: a section with Markdown tables for every experiment that has results."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from .machine import sentence
 from .results_file import read_results, write_complete
 
 ABSENT, PENDING = "not available", "not run yet"
-NOTICEABLE = 0.1  # cores kept busy by other processes; less does not change the times that are shown
+NOTICEABLE = 0.1  # cores kept busy by other processes; less does not affect the reported times
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
-    """Return a Markdown table, under its caption if there is one; None is shown as "not available"."""
+    """Return a Markdown table, below its caption if there is one; None is shown as "not available"."""
     lines = [list(header), ["---"] * len(header), *([_text(value) for value in row] for row in rows)]
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return f"{caption}\n\n{text}" if caption else text
 
 
 def figures(case: Mapping[str, Any], forms: Iterable[tuple[str, str]]) -> list[str]:
-    """Format numbers of a case, each given by its key and format; a number it does not have becomes a dash."""
+    """Format numbers of a case, each given by its key and format; missing numbers become dashes."""
     return ["–" if case.get(key) is None else format(case[key], form) for key, form in forms]
 
 
 def figure_table(columns: Mapping[str, tuple[str, str]], cases: Iterable[Mapping[str, Any]], caption: str) -> str:
-    """Return a table with a row for every case; `columns` maps headings to keys and formats."""
+    """Return a table with one row per case; `columns` maps headings to keys and formats."""
     return table(list(columns), [figures(case, columns.values()) for case in cases], caption)
 
 
 def part_tables(cases: Cases, renderers: Mapping[str, Callable[[list[Case]], str]]) -> str:
-    """Return one text per part of a benchmark, made from the finished cases whose "part" it is."""
+    """Return the texts of all parts of a benchmark, each made from the finished cases of that "part"."""
     found = list(finished(cases).values())
     chosen = {part: [case for case in found if case["part"] == part] for part in renderers}
     return "\n\n".join(renderers[part](cases) for part, cases in chosen.items() if cases)
@@ -58,7 +58,7 @@ def write_page(page: Path, folder: Path, introduction: str, experiments: Iterabl
 
 
 def _section(experiment: Experiment, record: Mapping[str, Any], folder: Path, page: Path, machine: str) -> str:
-    """Return a section; `machine` describes what the section before it was computed with."""
+    """Return a section; `machine` describes the machine and versions of the previous section."""
     cases = record["cases"]
     parts = [f"## {experiment.title}", _provenance(experiment, record, machine)]
     picture = folder / f"{experiment.name}.png"
@@ -71,13 +71,13 @@ def _section(experiment: Experiment, record: Mapping[str, Any], folder: Path, pa
 
 
 def _provenance(experiment: Experiment, record: Mapping[str, Any], machine: str) -> str:
-    """Return when and with what the cases were computed, and why some numbers should not be quoted."""
+    """Return when, where and with which versions the cases were computed, and any reason not to quote the numbers."""
     cases, here = record["cases"], sentence(record["machine"])
     done = len(finished(cases))
-    counts = {"computed": done, ABSENT: len(cases) - done, "to go": record["planned"] - len(cases)}
+    counts = {"computed": done, ABSENT: len(cases) - done, "remaining": record["planned"] - len(cases)}
     said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count or what == "computed")
     seconds = record.get("seconds") or sum(case.get("seconds") or 0.0 for case in cases.values())
-    where = "Machine and versions as above" if here == machine else here
+    where = "Same machine and versions as above" if here == machine else here
     text = f"*{record['date']}. Cases: {said}. Computing time: {seconds:,.0f} s. {where}.*"
     if record["quick"]:
         text += (
@@ -86,12 +86,12 @@ def _provenance(experiment: Experiment, record: Mapping[str, Any], machine: str)
         )
     others = record.get("busy_cores_of_others", 0.0)
     if experiment.timed and others > NOTICEABLE:
-        text += f" Other processes kept {others:.1f} cores busy meanwhile, so the times are too long."
+        text += f" Other processes kept {others:.1f} cores busy during the run, so the times are too long."
     return text
 
 
 def _not_available(cases: Cases) -> str:
-    """List what was missing, each reason once, and which cases failed."""
+    """List each reason for missing cases once, and the cases that failed."""
     reasons = set()
     for key, case in cases.items():
         if reason := case.get("not_available"):
@@ -100,17 +100,17 @@ def _not_available(cases: Cases) -> str:
 
 
 def _not_converged(cases: Cases) -> str:
-    """Quote the first convergence warning of each group of cases, and count the cases without a record of them."""
+    """Quote the first convergence warning of each group of cases, and count the cases without such a record."""
     done = finished(cases)
     found: dict[str, list[str]] = {}
     for key, case in done.items():
         if case.get("not_converged"):
             found.setdefault(_without_numbers(key), []).append(case["not_converged"][0])
     lines = [f"- {group} ({_count(len(said))}): {said[0]}" for group, said in found.items()]
-    parts = ["Convergence warnings, the first of each group of cases:\n\n" + "\n".join(lines)] if lines else []
+    parts = ["First convergence warning of each group of cases:\n\n" + "\n".join(lines)] if lines else []
     unknown = sum("not_converged" not in case for case in done.values())
     if unknown:
-        parts.append(f"Convergence was not yet recorded when {_count(unknown)} ran.")
+        parts.append(f"Convergence was not recorded for {_count(unknown)}.")
     return "\n\n".join(parts)
 
 

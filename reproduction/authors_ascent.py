@@ -1,4 +1,4 @@
-"""Repeat the dual ascent of the authors' published code, to see where it stops."""
+"""Repeat the dual ascent of the authors' published code, to find out where it stops."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from snekhorn.solvers.descent_steps import Adam
 
 Array = NDArray[np.float64]
 RATE = 0.01
-SCRIPT_RATES, SCRIPT_STEPS = (0.1, 0.03), 5000  # of the script for SNAREseq, which takes the second rate after NaN
+SCRIPT_RATES, SCRIPT_STEPS = (
+    (0.1, 0.03),
+    5000,
+)  # settings of the script for SNAREseq, which uses the second rate after NaN
 
 
 def ascended(X: Array, perplexity: float, n_steps: int, rate: float = RATE, *, root: bool = True) -> Array:
-    """Return P after some steps of Adam on lambda and gamma (or the root of gamma), started at 0 and 1.
+    """Return P after some steps of Adam on lambda and gamma (or the square root of gamma), starting from 0 and 1.
 
-    The start does not depend on the scale of the costs, as in the authors' code.
+    As in the authors' code, the starting point does not depend on the scale of the costs.
     """
     cost = 2.0 * cdist(X, X, "sqeuclidean")
     x = np.stack([np.zeros(len(X)), np.ones(len(X))])
@@ -45,7 +48,7 @@ def ascended(X: Array, perplexity: float, n_steps: int, rate: float = RATE, *, r
 
 
 def as_in_their_script(X: Array, perplexity: float) -> Array:
-    """Return P by the settings of the script for SNAREseq: ascend gamma itself, at a smaller rate after NaN."""
+    """Return P with the settings of the script for SNAREseq: ascent on gamma itself, with a smaller rate after NaN."""
     first, second = SCRIPT_RATES
     try:
         return ascended(X, perplexity, SCRIPT_STEPS, first, root=False)

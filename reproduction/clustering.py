@@ -1,4 +1,4 @@
-"""Cluster points by spectral clustering of an affinity, as the paper does."""
+"""Cluster points by spectral clustering of an affinity, as in the paper."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from snekhorn.affinities import (
 from .paper_data import grid
 
 Array = NDArray[Any]
-POWERS = range(-12, 13)  # exponents of the bandwidths tried, relative to the order of magnitude of the mean cost
-FAR = 10.0  # bandwidths whose row-stochastic affinity is off the range by more than this factor are skipped
+POWERS = range(-12, 13)  # exponents of the candidate bandwidths, relative to the order of magnitude of the mean cost
+FAR = 10.0  # skip bandwidths whose row-stochastic affinity is outside the range by more than this factor
 
-KINDS: dict[str, Callable[[float], Any]] = {  # of a bandwidth, the rank of a neighbour, or a perplexity
+KINDS: dict[str, Callable[[float], Any]] = {  # argument: a bandwidth, the rank of a neighbour, or a perplexity
     "row-stochastic": lambda nu: GaussianAffinity(nu, symmetrize=True),
     "doubly stochastic": lambda nu: DoublyStochasticAffinity(nu),
     "self-tuning": lambda k: SelfTuningAffinity(int(k)),
@@ -37,7 +37,7 @@ BY_BANDWIDTH = ("row-stochastic", "doubly stochastic")
 
 
 def adjusted_rand_indices(P: Array, y: Any, seeds: range) -> list[float]:
-    """Return the ARI for each seed, with as many clusters as classes and scikit-learn's defaults."""
+    """Return the ARI for each seed, with one cluster per class and scikit-learn's defaults."""
     k = np.unique(y).size
     found = [SpectralClustering(k, affinity="precomputed", random_state=seed).fit_predict(P) for seed in seeds]
     return [float(adjusted_rand_score(y, clusters)) for clusters in found]
@@ -49,11 +49,11 @@ def candidates(kind: str, X: Array, perplexities: list[int]) -> Iterator[tuple[f
         for value in perplexities:
             yield value, KINDS[kind](value).fit_transform(X)
         return
-    # Powers of ten at which the average perplexity lies within the paper's range.
+    # Use powers of ten for which the average perplexity lies within the paper's range.
     allowed = grid(len(X))
     order = np.round(np.log10(2.0 * X.var(axis=0).sum()))
     for bandwidth in 10.0 ** (order + np.array(POWERS)) if allowed else ():
-        # Rows of the symmetrised affinity do not sum to one, so take the perplexity before symmetrising.
+        # Rows of the symmetrised affinity do not sum to one, so compute the perplexity before symmetrising.
         average = row_perplexities(GaussianAffinity(bandwidth).fit_transform(X)).mean()
         if not allowed[0] / FAR <= average <= FAR * allowed[-1]:
             continue
@@ -70,5 +70,5 @@ def scored(kind: str, X: Array, y: Any, perplexities: list[int], seeds: range) -
 
 
 def best(case: Mapping[str, Any]) -> float | None:
-    """Return the largest mean ARI over seeds, or None if no value of the grid was allowed."""
+    """Return the largest mean ARI over seeds, or None if no value of the grid qualifies."""
     return max((float(np.mean(ari)) for ari in case["ari"]), default=None)

@@ -1,4 +1,4 @@
-"""Draw what the pictures of several experiments share."""
+"""Draw the elements that pictures of several experiments share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PANEL = 3.0  # inches
 
 
 def panels(n: int, *, columns: int = 4, width: float = PANEL, height: float = PANEL) -> tuple[Figure, list[Axes]]:
-    """Create a figure with n axes, a few of them side by side."""
+    """Create a figure with n axes, up to `columns` of them side by side."""
     columns = min(columns, n)
     rows = -(-n // columns)
     figure = new_figure(width * columns, height * rows)
@@ -40,7 +40,7 @@ def curves(
 
 
 def dress(ax: Axes, *, title: str, x: str = "", y: str = "") -> None:
-    """Add the title and the labels of the axes."""
+    """Add the title and the axis labels."""
     ax.set_xlabel(x, fontsize=TEXT, color=INK)
     ax.set_ylabel(y, fontsize=TEXT, color=INK)
     plain_spines(ax)
@@ -48,7 +48,7 @@ def dress(ax: Axes, *, title: str, x: str = "", y: str = "") -> None:
 
 
 def log_axis(ax: Axes, largest: float) -> None:
-    """Make the horizontal axis logarithmic, with a few plain numbers."""
+    """Make the horizontal axis logarithmic, with a few plain tick labels."""
     ticks = [tick for tick in (2, 5, 10, 20, 50, 100, 200, 500, 1000) if tick <= largest]
     ax.set_xscale("log")
     ax.set_xticks(ticks, labels=[str(tick) for tick in ticks])
@@ -56,7 +56,7 @@ def log_axis(ax: Axes, largest: float) -> None:
 
 
 def legend(figure: Figure, axes: Iterable[Axes], *, columns: int = 3) -> None:
-    """Add one legend for all axes, below them."""
+    """Add one legend for all axes below them."""
     found = [ax.get_legend_handles_labels() for ax in axes]
     shown = {label: handle for handles, labels in found for handle, label in zip(handles, labels, strict=True)}
     if shown:
@@ -65,7 +65,7 @@ def legend(figure: Figure, axes: Iterable[Axes], *, columns: int = 3) -> None:
 
 
 def class_legend(figure: Figure, names: Sequence[str]) -> None:
-    """Add a legend of the colours that `plots.scatter` gives to classes, below all axes."""
+    """Add a legend of the class colours of `plots.scatter` below all axes."""
     dots = [
         Line2D([], [], marker="o", linestyle="", color=colour, label=name)
         for name, colour in zip(names, categorical(len(names)), strict=True)

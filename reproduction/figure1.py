@@ -1,4 +1,4 @@
-"""Figure 1: COIL-20 by t-SNE and t-SNEkhorn, and the row perplexities of their affinities."""
+"""Figure 1: COIL-20 layouts of t-SNE and t-SNEkhorn, and the row perplexities of their affinities."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def draw(cases: Cases) -> Figure | None:
     if len(shown) < len(SHOWN) or not set(AFFINITIES) <= set(cases):
         return None
     figure, axes = panels(len(shown) + 1, columns=3)
-    histogram = axes.pop(2)  # keeps the two layouts of a pair side by side
+    histogram = axes.pop(2)  # so that the two layouts of a pair are side by side
     for ax, column in zip(axes, shown, strict=True):
         case = cases[column]
         said = f"silhouette {case['silhouette']:.2f}"
@@ -64,12 +64,12 @@ def report(cases: Cases) -> str:
         rows = cases[kind]["perplexities"] if kind in cases else None
         spreads.append([kind, f"{min(rows):.2f} to {max(rows):.2f}" if rows else None])
     perplexities = (
-        f"Row perplexities at perplexity {PERPLEXITY}. In the paper, those of the symmetrised affinity vary and those "
-        "of the symmetric entropic affinity are equal."
+        f"Row perplexities at perplexity {PERPLEXITY}. In the paper, they vary for the symmetrised affinity and are "
+        "equal for the symmetric entropic affinity."
     )
     layouts = (
-        "Scores of the layouts. In the paper's figure, t-SNEkhorn has a higher silhouette than t-SNE; here, values "
-        f"within {NEAR / 100.0:g} count as no difference."
+        "Scores of the layouts. In the paper's figure, t-SNEkhorn has a higher silhouette than t-SNE. Here, "
+        f"differences up to {NEAR / 100.0:g} count as no difference."
     )
     return "\n\n".join(
         [

@@ -1,4 +1,4 @@
-"""Figure 2: three Gaussians of different spreads, by the doubly stochastic and the symmetric entropic affinity."""
+"""Figure 2: doubly stochastic and symmetric entropic affinities of three Gaussians with different spreads."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .drawing import categorical, dress, panels, set_titles
 from .verdicts import claim
 
 PERPLEXITY = 5.0
-SAMPLES = 20  # of the data; the first is drawn
+SAMPLES = 20  # samples of the data; the first is drawn
 N_EIGENVALUES = 15
 VANISHING = 1e-2  # largest Laplacian eigenvalue counted as zero; eigenvalues lie between 0 and 1
-EDGE_SCALE = 4.0  # opacity of an edge per weight, as in the authors' figure
+EDGE_SCALE = 4.0  # opacity of an edge per unit of weight, as in the authors' figure
 LEAST_EDGE = 5e-3
 KINDS = {
     "doubly stochastic": DoublyStochasticAffinity(perplexity=PERPLEXITY),
@@ -36,7 +36,7 @@ def plan(settings: Settings) -> Plan:
 
 
 def spectra(kind: str, samples: int) -> dict[str, Any]:
-    """Count the vanishing Laplacian eigenvalues in several samples; return more about the first."""
+    """Count the vanishing Laplacian eigenvalues in several samples, and return details of the first sample."""
     affinities = [KINDS[kind].fit_transform(make_three_gaussians(random_state=seed)[0]) for seed in range(samples)]
     eigenvalues = [smallest_eigenvalues(P) for P in affinities]
     i, j = np.nonzero(np.triu(affinities[0] > LEAST_EDGE, 1))
@@ -73,7 +73,7 @@ def draw(cases: Cases) -> Figure | None:
 
 
 def _draw_graph(ax: Axes, X: Any, case: Case, widest: float) -> Any:
-    """Draw edges as dark as their weight, and points coloured by perplexity on a scale that both panels share."""
+    """Draw edges with opacity by weight, and points coloured by perplexity on a scale shared by both panels."""
     edges = np.asarray(case["edges"])
     ends = X[edges[:, :2].astype(int)]
     opacity = np.minimum(EDGE_SCALE * edges[:, 2], 1.0)
@@ -102,8 +102,8 @@ def report(cases: Cases) -> str:
         )
     note = (
         "In the paper, the doubly stochastic affinity breaks up into many unwanted clusters, while the symmetric "
-        "entropic affinity has exactly three vanishing eigenvalues, one per cluster. Here an eigenvalue counts as "
-        f"vanishing below {VANISHING:g}. The average perplexity is {PERPLEXITY:g}."
+        "entropic affinity has exactly three vanishing eigenvalues, one per cluster. Here, an eigenvalue counts as "
+        f"vanishing if it is below {VANISHING:g}. The average perplexity is {PERPLEXITY:g}."
     )
     return table(["affinity", "vanishing eigenvalues", "row perplexities (first sample)", "verdict"], rows, note)
 

@@ -16,10 +16,10 @@ from .clustering import adjusted_rand_indices
 from .drawing import curves, panels
 from .figure2 import KINDS
 
-VARIANCES = np.array([1.0, 3.0, 2.0])  # of the clusters, in units of sigma^2
+VARIANCES = np.array([1.0, 3.0, 2.0])  # variances of the clusters, in units of sigma^2
 SIGMAS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0)
 SAMPLES = 10
-NEAR = 0.01  # of ARI: one or two points in another cluster
+NEAR = 0.01  # difference of ARI that counts as none: one or two points in another cluster
 
 
 def plan(settings: Settings) -> Plan:
@@ -63,8 +63,9 @@ def report(cases: Cases) -> str:
     above = all(second[s] >= first[s] - NEAR for s in sigmas)
     verdict = f"as in the paper: above, or within {NEAR:g}, at every sigma" if above else "differs: below at some sigma"
     note = (
-        "In the paper, the curve of the symmetric entropic affinity stays above that of the doubly stochastic "
-        f"affinity. Mean ARI over samples of the data. Verdict: **{verdict if sigmas else ABSENT}**."
+        "In the paper, the curve of the symmetric entropic affinity stays above the curve of the doubly stochastic "
+        "affinity. The table shows the mean ARI over samples of the data. Verdict: "
+        f"**{verdict if sigmas else ABSENT}**."
     )
     return table(["sigma", *KINDS, "difference"], rows, note)
 

@@ -1,4 +1,4 @@
-"""Figure 4: a globally normalised kernel turns a doubly stochastic P into a ring; and Sinkhorn needs few iterations."""
+"""Figure 4: a globally normalised kernel lays out a doubly stochastic P as a ring, and Sinkhorn converges quickly."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _affinity(quick: bool) -> Any:  # noqa: FBT001
 
 
 def ring(name: str, settings: Settings) -> dict[str, Any]:
-    """Compute the layout by the paper's descent, how round it is, and the errors of Sinkhorn iterations on it."""
+    """Compute the layout with the paper's descent, its roundness, and the errors of Sinkhorn iterations on it."""
     P = _affinity(settings.quick)
     model = METHODS[name](affinity="precomputed", init=shared_start(len(P), 0), **PAPER)
     Z = fitted(model, P).embedding_
@@ -90,11 +90,12 @@ def report(cases: Cases) -> str:
     first, second = (cases[name]["radius_spread"] for name in METHODS)
     errors = cases["SNEkhorn"]["sinkhorn_errors"]
     steps = (
-        "Sinkhorn iterations, started at zero, until all row sums are within a tolerance of 1, on the layout of "
-        "SNEkhorn (in the paper, about ten are enough):"
+        "Number of Sinkhorn iterations, starting from zero, until all row sums are within a tolerance of 1, on the "
+        "layout of SNEkhorn (in the paper, about ten are enough):"
     )
     return (
-        f"{text}\n\nVerdict: **{claim(holds=first < second / 1.5)}** (the second at least 1.5 times the first).\n\n"
+        f"{text}\n\nVerdict: **{claim(holds=first < second / 1.5)}** (criterion: the second value is at least 1.5 "
+        "times the first).\n\n"
         + table(["tolerance", "iterations"], [[f"{tol:g}", steps_to(errors, tol)] for tol in TOLERANCES], steps)
     )
 

@@ -1,4 +1,4 @@
-"""Figure 5: two distributions, one of them measured at two levels of noise."""
+"""Figure 5: two distributions, one of them measured at two noise levels."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from .layout_protocols import fitted, paper_model
 from .verdicts import claim
 
 PERPLEXITY = 30.0
-NOTHING = 0.01  # share of a row's mass that counts as none
-MISLED = 2.0  # how many times more mass one batch must get than the other
-LEAST_BLOCK = 1e-4  # mass drawn in white
-BLOCKS = 40  # rows and columns of blocks in which the matrix is drawn
+NOTHING = 0.01  # fraction of a row's mass that counts as none
+MISLED = 2.0  # an affinity is misled if one batch gets more than this many times the mass of the other
+LEAST_BLOCK = 1e-4  # mass below this is drawn in white
+BLOCKS = 40  # number of blocks per side in the drawing of the matrix
 AFFINITIES = {
     "symmetrised entropic": EntropicAffinity(PERPLEXITY, symmetrize=True),
     "symmetric entropic": SymmetricEntropicAffinity(PERPLEXITY),
@@ -46,7 +46,7 @@ RIVALS = (tuple(PAPER_METHODS)[::-1], ("SNEkhorn", "symmetric SNE"))
 
 @lru_cache(maxsize=1)
 def simulated(settings: Settings) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the paper's data; a fifth of the points in quick runs."""
+    """Return the paper's data, with a fifth of the points in quick runs."""
     return make_heteroscedastic_multinomial(200 if settings.quick else 1000)
 
 
@@ -73,7 +73,7 @@ def mass(name: str, settings: Settings) -> dict[str, Any]:
 
 
 def layout(name: str, settings: Settings) -> dict[str, Any]:
-    """Compute a layout and its silhouettes: of p1 against p2, and of the batches within p2, which should be 0."""
+    """Compute a layout and its silhouettes for p1 and p2, and for the batches within p2, which should be 0."""
     X, y, batch = simulated(settings)
     if name in METHODS:
         method, self_loops = METHODS[name]
@@ -123,13 +123,13 @@ def report(cases: Cases) -> str:
         for name in (*METHODS, *PAPER_METHODS)
     ]
     affinities = (
-        "In the paper, the symmetrised entropic affinity is misled by the level of noise and the symmetric entropic "
-        "affinity is not. Here, misled means that one batch gets more than twice the mass of the other. Mass that a "
-        f"point of p1 gives to each batch of p2 at perplexity {PERPLEXITY:g}:"
+        "In the paper, the symmetrised entropic affinity is misled by the noise level, and the symmetric entropic "
+        "affinity is not. Here, misled means that one batch gets more than twice the mass of the other. The table "
+        f"shows the mass that a point of p1 gives to each batch of p2 at perplexity {PERPLEXITY:g}."
     )
     layouts = (
-        "Silhouettes in the layout: p1 against p2 (higher is better), and the two batches within p2 (0 is right, "
-        "because they have the same distribution):"
+        "Silhouettes in the layout: p1 against p2 (higher is better), and the two batches within p2 (0 is ideal, "
+        "because they have the same distribution)."
     )
     return "\n\n".join(
         [
@@ -141,7 +141,7 @@ def report(cases: Cases) -> str:
 
 
 def _compared(cases: Cases, ours: str, other: str) -> str:
-    """Say whether SNEkhorn mixes the batches more, as in the paper."""
+    """Report whether SNEkhorn mixes the batches more, as in the paper."""
     if not {ours, other} <= set(cases):
         return ""
     mine, its = cases[ours], cases[other]

@@ -19,9 +19,9 @@ from .verdicts import most
 
 SHOWN = ("symmetrised entropic", "symmetric entropic", "symmetric entropic, no self-loops")
 SETS = (*IMAGES, "cifar_resnet56")
-NEAR = 0.01  # differences of ARI up to this count as none
-FEWEST = 400  # points of the smallest data set
-MOST = 2000  # points taken of a larger set; more are too many for the eigensolver
+NEAR = 0.01  # differences of ARI up to this value count as none
+FEWEST = 400  # number of points of the smallest data set
+MOST = 2000  # number of points used of larger data sets; the eigensolver is too slow for more
 
 
 def plan(settings: Settings) -> Plan:
@@ -70,11 +70,12 @@ def report(cases: Cases) -> str:
     found = means(finished(cases))
     rows = [_row(name, found.get(name, {})) for name in data_sets_in(cases)]
     note = (
-        "In the paper, the curve of the symmetric entropic affinity is above that of the symmetrised affinity over the "
-        "whole range of perplexities. The table shows the mean ARI over the perplexities computed, for the first "
-        f"{MOST:,} points of larger data sets, and compares the two affinities perplexity by perplexity. Verdicts: as "
-        f"in the paper if above at more than four fifths of the perplexities; no difference if within {NEAR:g} at as "
-        "many; mixed if above at half of them or more."
+        "In the paper, the curve of the symmetric entropic affinity is above the curve of the symmetrised affinity "
+        "over the whole range of perplexities. The table shows the mean ARI over the perplexities computed, for the "
+        f"first {MOST:,} points of larger data sets, and compares the two affinities at each perplexity. The verdict "
+        'is "as in the paper" if the symmetric entropic affinity is above at more than four fifths of the '
+        f'perplexities, "no difference" if the two are within {NEAR:g} at more than four fifths, and "mixed" if it '
+        "is above at half or more."
     )
     return table(["data", *SHOWN, f"above, within {NEAR:g}, below", "below at", "verdict"], rows, note)
 

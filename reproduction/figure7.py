@@ -1,4 +1,4 @@
-"""Figure 7: SNAREseq by t-SNE and t-SNEkhorn, on raw counts and on rows of unit norm."""
+"""Figure 7: SNAREseq layouts of t-SNE and t-SNEkhorn, on raw counts and on rows of unit norm."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def draw(cases: Cases) -> Figure | None:
 def report(cases: Cases) -> str:
     found = [row for rows in ROWS for row in shown_rows(finished(cases), f", {rows}")]
     note = (
-        f"Perplexity {PERPLEXITY}. In the paper, t-SNEkhorn separates the classes better than t-SNE; here, silhouettes "
-        f"within {NEAR / 100.0:g} count as no difference."
+        f"Perplexity {PERPLEXITY}. In the paper, t-SNEkhorn separates the classes better than t-SNE. Here, differences "
+        f"of the silhouette up to {NEAR / 100.0:g} count as no difference."
     )
     return table(["layout", *SCORES, "verdict"], found, note)
 

@@ -1,4 +1,4 @@
-"""Compute layouts by the paper's protocol and by our defaults."""
+"""Compute layouts with the paper's protocol and with our defaults."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ OUR_COLUMNS: dict[str, tuple[type, bool]] = {
     "t-SNEkhorn with self-loops": (TSNEkhorn, True),
     "t-SNE": (TSNE, False),
 }
-SCORES = ("silhouette", "trustworthiness")  # those of the paper
-SHOWN = ("t-SNE, paper's protocol", "t-SNEkhorn, paper's protocol", "t-SNE", "t-SNEkhorn")  # in figures
+SCORES = ("silhouette", "trustworthiness")  # the scores that the paper reports
+SHOWN = ("t-SNE, paper's protocol", "t-SNEkhorn, paper's protocol", "t-SNE", "t-SNEkhorn")  # methods in figures
 
 
 def fitted(model: Any, X: Any) -> Any:
-    """Fit a model and return it; an interrupted layout must not pass for a result."""
+    """Fit a model and return it; pass on interrupts, so that an interrupted layout does not count as a result."""
     return _uninterrupted(model.fit(X))
 
 
@@ -57,21 +57,21 @@ def paper_model(method: type, perplexity: float, n: int, seed: int, *, self_loop
 
 
 def paper_layout(column: str, X: Array, perplexity: float, seed: int, *, step: float | None = None) -> Array:
-    """Return a layout by the paper's protocol, perhaps with another learning rate."""
+    """Return a layout computed with the paper's protocol, optionally with another learning rate."""
     method, self_loops = PAPER_COLUMNS[column]
     model = paper_model(method, perplexity, len(X), seed, self_loops=self_loops)
     return fitted(model if step is None else model.set_params(learning_rate=step), X).embedding_
 
 
 def our_layouts(column: str, X: Array, perplexities: list[int]) -> Iterator[tuple[int, Array]]:
-    """Yield layouts at our defaults for all perplexities; they do not depend on a seed."""
+    """Yield layouts with our defaults for all perplexities; they do not depend on a seed."""
     method, self_loops = OUR_COLUMNS[column]
     for model in sweep(method(self_loops=self_loops), X, perplexities):
         yield int(_uninterrupted(model).perplexity), model.embedding_
 
 
 def shown_layout(column: str, X: Array, y: Any, perplexity: float) -> dict[str, Any]:
-    """Compute one layout, by the paper's protocol with the first seed or by our defaults, and its scores."""
+    """Compute one layout, with our defaults or with the paper's protocol and the first seed, and its scores."""
     if column in PAPER_COLUMNS:
         Z = paper_layout(column, X, perplexity, 0)
     else:
@@ -81,7 +81,7 @@ def shown_layout(column: str, X: Array, y: Any, perplexity: float) -> dict[str, 
 
 
 def shown_rows(cases: Mapping[str, Any], suffix: str = "") -> list[list[Any]]:
-    """Return rows of scores, and whether t-SNEkhorn is above t-SNE run in the same way, as the paper claims."""
+    """Return rows of scores with a verdict on whether t-SNEkhorn is above t-SNE under the same protocol."""
     rows = []
     for column in SHOWN:
         case, rival = (cases.get(name + suffix, {}) for name in (column, column.replace("t-SNEkhorn", "t-SNE")))

@@ -1,4 +1,4 @@
-"""Numbers printed in the paper, to compare with ours.
+"""Numbers from the paper, to compare with ours.
 
 Van Assel, Vayer, Flamary and Courty, SNEkhorn: Dimension Reduction with Symmetric Entropic Affinities, NeurIPS 2023.
 """

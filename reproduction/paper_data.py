@@ -1,4 +1,4 @@
-"""The paper's data sets and its grid of perplexities."""
+"""Data sets and grid of perplexities of the paper."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ FEW_POINTS = {  # data sets of fewer than 300 points, for which the grid is shor
     **{"colorectal_44076": 194, "leukemia_28497": 281, "breast_70947": 289},
 }
 IMAGES = ("coil20", "olivetti", "umist", "cifar")
-MICROARRAYS = ("khan", "su", "all", "gordon")  # in place of those of CuMiDa, which may not be obtainable
-QUICK_SETS = ("digits", "scgem", "liver_14520")  # always there, often there, rarely there
+MICROARRAYS = ("khan", "su", "all", "gordon")  # substitutes for CuMiDa, which may not be obtainable
+QUICK_SETS = ("digits", "scgem", "liver_14520")  # always, often and rarely available
 
 
 def chosen(sets: tuple[str, ...], settings: Settings) -> tuple[str, ...]:
@@ -23,13 +23,13 @@ def chosen(sets: tuple[str, ...], settings: Settings) -> tuple[str, ...]:
 
 
 def points(name: str, settings: Settings) -> Points:
-    """Return points and classes; a quick run samples some points and downloads nothing."""
+    """Return points and classes; a quick run uses a sample and downloads nothing."""
     sample = QUICK_POINTS if settings.quick else None
     return load_points(name, settings.data, sample=sample, download=not settings.quick)
 
 
 def points_for(name: str, perplexity: float, settings: Settings) -> Points:
-    """Return points and classes if there are enough points: a lowered perplexity would be recorded wrongly."""
+    """Return points and classes if there are enough points, because a lowered perplexity would be misreported."""
     X, y = points(name, settings)
     if perplexity >= len(X):
         raise NotAvailable(f"{title(name)} has only {len(X)} points.")
@@ -37,6 +37,6 @@ def points_for(name: str, perplexity: float, settings: Settings) -> Points:
 
 
 def grid(n: int, *, quick: bool = False) -> list[int]:
-    """Return the paper's perplexities: multiples of ten up to 300, below the number of points."""
+    """Return the paper's perplexities: multiples of ten up to 300 that are below the number of points."""
     full = list(range(10, min(n - 1, 300) + 1, 10))
     return full[1:4:2] if quick else full

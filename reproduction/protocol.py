@@ -1,4 +1,4 @@
-"""What the paper's protocol leaves open: the learning rate of Adam, and whether a point is its own neighbour."""
+"""Vary what the paper's protocol leaves open: the learning rate of Adam, and whether P has self-loops."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .paper import EMBEDDINGS
 from .paper_data import points_for
 from .table3 import PLACES, beside_paper
 
-SETS = ("scgem", "olivetti", "umist")  # small sets of the paper
+SETS = ("scgem", "olivetti", "umist")  # small data sets of the paper
 STEPS = (0.1, 0.5, 1.0)  # learning rates in the authors' scripts
 PERPLEXITIES = (10, 30)
 LOOPLESS = "t-SNEkhorn without self-loops, paper's protocol"
-# Which of the paper's methods a column is compared with.
+# The paper's method with which each column is compared.
 THEIRS = {**PLACES, LOOPLESS: PLACES["t-SNEkhorn, paper's protocol"]}
 
 
@@ -49,13 +49,13 @@ def report(cases: Cases) -> str:
     pairs = list(dict.fromkeys((case["data"], case["column"]) for case in cases.values()))
     rows = [_row(name, column, score, cases) for score in SCORES for name, column in pairs]
     rates = [f"rate {step:g}" for step in STEPS]
-    head = ["score", "data", "method", *rates, "the paper's", "verdict at the nearest rate"]
+    head = ["score", "data", "method", *rates, "the paper's", "verdict at the closest rate"]
     note = (
         'The paper trains "with default parameters". The authors\' scripts use learning rates of 0.1 (SNAREseq), 0.5 '
-        "(Figure 1) and 1 (COIL). They also stop after other numbers of iterations and use five Sinkhorn iterations, "
-        "which was not tried here. The table shows mean and standard deviation over seeds, x 100, at the better of the "
-        f"perplexities {', '.join(map(str, tried))}. The verdict, by the rule of Table 3, is for the learning rate "
-        f"whose mean is nearest to the paper's. {_findings(cases)}"
+        "(Figure 1) and 1 (COIL). They also use other numbers of iterations and five Sinkhorn iterations, "
+        "which we did not try. The table shows the mean and standard deviation over seeds, x 100, at the better of "
+        f"the perplexities {', '.join(map(str, tried))}. The verdict follows the rule of Table 3, for the learning "
+        f"rate whose mean is closest to the paper's. {_findings(cases)}"
     )
     return table(head, rows, note.rstrip())
 
@@ -78,7 +78,7 @@ def _best(name: str, column: str, score: str, step: float, cases: Cases) -> tupl
 
 
 def _findings(cases: Cases) -> str:
-    """Say how far the learning rate moves silhouettes, and what leaving out self-loops changes."""
+    """Summarise how the learning rate and self-loops affect the silhouettes."""
     said = []
     for name in dict.fromkeys(case["data"] for case in cases.values()):
         means = {

@@ -47,14 +47,14 @@ def report(cases: Cases) -> str:
     head = ["data", *(f"{score}, {how}" for how in ("our defaults", "paper's protocol") for score in SCORES)]
     note = (
         "In the paper, t-SNEkhorn is above t-SNE over a wide range of perplexities. The table counts the perplexities "
-        "at which t-SNEkhorn is above t-SNE, both run in the same way (as in the paper: at more than four fifths of "
-        "them; mixed: at half of them or more)."
+        'at which t-SNEkhorn is above t-SNE under the same protocol. The verdict is "as in the paper" if it is above '
+        'at more than four fifths of them, and "mixed" if it is above at half or more.'
     )
     return table(head, rows, note)
 
 
 def _above(found: Found, name: str, pair: tuple[str, str], score: str) -> tuple[int, int]:
-    """Return at how many perplexities the first is above the second, and how many they share."""
+    """Return the number of perplexities at which the first is above the second, and the number they share."""
     first, second = (found.get((name, column, score), {}) for column in pair)
     shared = set(first) & set(second)
     return sum(first[xi] > second[xi] for xi in shared), len(shared)

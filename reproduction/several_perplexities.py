@@ -1,4 +1,4 @@
-"""Beyond the paper: an affinity of several perplexities at once."""
+"""Beyond the paper: an affinity for several perplexities at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SMALL, LARGE = 10, 100  # sizes of neighbourhoods
 
 
 def hierarchy(seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Draw 1,000 points in ten dimensions: five groups, each of five clusters, each of forty points."""
+    """Draw 1,000 points in ten dimensions: five groups of five clusters of forty points each."""
     rng = np.random.default_rng(seed)
     groups = 30.0 * rng.normal(size=(5, 1, 1, 10))
     clusters = 6.0 * rng.normal(size=(5, 5, 1, 10))
@@ -42,7 +42,7 @@ def plan(settings: Settings) -> Plan:
 
 
 def measured(name: str, column: str, settings: Settings) -> dict[str, Any]:
-    """Compute a layout, and how well it preserves neighbourhoods of every size."""
+    """Compute a layout and measure how well it preserves neighbourhoods of every size."""
     X, y = hierarchy() if name == "hierarchy" else points(name, settings)
     if column == MULTI:
         model = TSNEkhorn(affinity=MultiscaleSymmetricEntropicAffinity(self_loops=False))
@@ -63,7 +63,7 @@ def measured(name: str, column: str, settings: Settings) -> dict[str, Any]:
 
 
 def kept_neighbours(X: Any, Z: Any) -> tuple[list[int], list[float]]:
-    """Compute R_NX of Lee et al.: shared neighbours beyond chance, 1 for all, by size of the neighbourhood."""
+    """Compute R_NX of Lee et al. by neighbourhood size: the fraction of neighbours kept, corrected for chance."""
     n = len(X)
     sizes = sorted({int(k) for k in np.geomspace(2, n / 2, 16)})
     recalls = [neighbor_recall(X, Z, n_neighbors=k) for k in sizes]
@@ -100,19 +100,19 @@ def report(cases: Cases) -> str:
         for c in cases.values()
     ]
     kept = ["kept, all sizes", f"up to {SMALL}", f"from {LARGE}"]
-    head = ["data", "affinity", *kept, "correlation of distances", "silhouette", "row perplexities"]
+    head = ["data", "affinity", *kept, "distance correlation", "silhouette", "row perplexities"]
     note = (
         "The multi-scale affinity is the mean of the symmetric entropic affinities of perplexities 8, 16, 32, ... up "
-        "to half the number of points. Like each of them, it is symmetric and doubly stochastic. It is compared with "
-        "single perplexities, all with t-SNEkhorn at its defaults. The score is the share of neighbours kept beyond "
-        "chance, averaged over sizes of the neighbourhood on a logarithmic scale (Lee et al. 2015), so that small and "
-        f"large scales count alike. {_findings(cases)}"
+        "to half the number of points. Like each of them, it is symmetric and doubly stochastic. We compare it with "
+        "single perplexities, using t-SNEkhorn with its defaults. The score is the fraction of neighbours kept, "
+        "corrected for chance and averaged over neighbourhood sizes on a logarithmic scale (Lee et al. 2015), so that "
+        f"small and large scales have equal weight. {_findings(cases)}"
     )
     return table(head, rows, note.rstrip())
 
 
 def _kept(case: Case, least: float = 0.0, most: float = np.inf) -> float | None:
-    """Average what is kept over a range of sizes, which are evenly spaced on a logarithmic scale."""
+    """Average the fraction kept over a range of sizes, which are evenly spaced on a logarithmic scale."""
     kept = [k for size, k in zip(case["sizes"], case["kept"], strict=True) if least <= size <= most]
     return float(np.mean(kept)) if kept else None
 
@@ -128,10 +128,10 @@ def _findings(cases: Cases) -> str:
     if not kept:
         return ""
     return (
-        "Compared with the best single perplexity, in brackets, the multi-scale affinity keeps over all sizes "
-        f"{', '.join(kept)}. Its silhouette, which measures classes and therefore a single scale, is "
-        f"{', '.join(scores)}. A row perplexity above that of a single affinity belongs to a row whose bandwidth is at "
-        "its lower bound."
+        "Over all sizes, the multi-scale affinity has a score of "
+        f"{', '.join(kept)}; the best single perplexity is in brackets. Its silhouette, which measures classes and "
+        f"therefore a single scale, is {', '.join(scores)}. If a row perplexity exceeds a single requested "
+        "perplexity, the bandwidth of the row is at its lower bound."
     )
 
 

@@ -1,4 +1,4 @@
-"""Why our scores on SNAREseq differ from the paper's: preprocessing, and affinities that have not converged."""
+"""Investigate why our scores on SNAREseq differ from the paper's: preprocessing and unconverged affinities."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def clustered(how: str, solver: str, perplexity: float, name: str, settings: Set
 
 
 def _means(cases: Cases) -> dict[tuple[str, str], dict[float, float]]:
-    """Return the mean ARI by preparation and solver, and perplexity."""
+    """Return the mean ARI by preparation, solver and perplexity."""
     found: dict[tuple[str, str], dict[float, float]] = {}
     for case in cases.values():
         if "solver" in case:
@@ -124,7 +124,7 @@ def _layouts(cases: Cases) -> str:
             values.setdefault(case["how"], {})[head] = case["silhouette"]
     heads = list(dict.fromkeys(head for row in values.values() for head in row))
     rows = [[how, *(row.get(head) for head in heads)] for how, row in values.items()]
-    note = f"Silhouettes of the layouts of the same rows (the paper's t-SNEkhorn: {PAPER_SILHOUETTE:.3f}):"
+    note = f"Silhouettes of layouts of the same data (the paper's t-SNEkhorn has {PAPER_SILHOUETTE:.3f}):"
     return table(["rows", *heads], rows, note) if rows else ""
 
 
@@ -134,10 +134,10 @@ def _findings(found: dict[tuple[str, str], dict[float, float]]) -> str:
     converged = {how: best[how, CONVERGED] for how in PREPARATIONS if (how, CONVERGED) in best}
     top = max(converged, key=lambda how: converged[how])
     said = [
-        f"In the paper, the symmetric entropic affinity reaches an ARI (x 100) of {THEIRS}, the symmetrised entropic "
-        f"affinity {SYMMETRISED}.",
-        f"Ours, converged, reaches {_listed(converged)}: how the counts are prepared matters most. (Standardising by a "
-        "single mean and standard deviation changes no affinity.)",
+        f"In the paper, the symmetric entropic affinity reaches an ARI (x 100) of {THEIRS}, and the symmetrised "
+        f"entropic affinity {SYMMETRISED}.",
+        f"Our converged affinity reaches {_listed(converged)}, so the preparation of the counts matters most. "
+        "(Standardising by a single mean and standard deviation does not change the affinities.)",
         f"The largest value, {converged[top]:.1f} ({top}), differs from the paper's by "
         f"{difference(converged[top], THEIRS)}.",
     ]
@@ -146,14 +146,16 @@ def _findings(found: dict[tuple[str, str], dict[float, float]]) -> str:
         said.append(f"The symmetrised entropic affinity of the raw counts reaches {raw:.1f} here.")
         if abs(raw - SYMMETRISED) < CLOSE:
             said.append(
-                "This agrees with the paper, so its counts were probably raw; the authors' script for these data only "
-                "standardises them."
+                "This agrees with the paper, which therefore probably used raw counts; the authors' script for these "
+                "data only standardises them."
             )
     for how in STOPPED_EARLY:
         early = {s: best[how, s] for s in SOLVERS if s not in EVERYWHERE and (how, s) in best}
         if early:
             where = " and ".join(map(str, EARLY_PERPLEXITIES))
-            said.append(f"Stopped before convergence ({how}, perplexities {where}), it reaches {_listed(early)}.")
+            said.append(
+                f"If it is stopped before convergence ({how}, perplexities {where}), it reaches {_listed(early)}."
+            )
     if max(best.values()) < THEIRS - CLOSE:
         said.append(f"None of these reaches the paper's {THEIRS}; the reason is unknown.")
     return " ".join(said)

@@ -1,4 +1,4 @@
-"""Table 1: check in numbers which affinity is symmetric, doubly stochastic and of equal row entropies."""
+"""Table 1: check numerically which affinities are symmetric, doubly stochastic and have equal row entropies."""
 
 from __future__ import annotations
 

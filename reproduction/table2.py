@@ -1,4 +1,4 @@
-"""Table 2: spectral clustering of genomic data by six affinities."""
+"""Table 2: spectral clustering of genomic data with six affinities."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def plan(settings: Settings) -> Plan:
 
 
 def clustered(name: str, kind: str, settings: Settings) -> dict[str, Any]:
-    """Return the ARI of one affinity on one data set, over its grid."""
+    """Return the ARI of one affinity on one data set over its grid."""
     X, y = points(name, settings)
     return scored(kind, X, y, grid(len(X), quick=settings.quick), settings.seeds)
 
@@ -36,10 +36,11 @@ def clustered(name: str, kind: str, settings: Settings) -> dict[str, Any]:
 def report(cases: Cases) -> str:
     rows = [_row(name, cases) for name in data_sets_in(cases)]
     note = (
-        "ARI x 100: mean over seeds at the best point of the grid, with the paper's number in brackets. Difference and "
-        f"verdict refer to the symmetric entropic affinity (the same: within {NEAR:g}). For the first two affinities "
-        "the grid is the powers of ten for which the average perplexity lies in the range of the others. Only one or "
-        "two qualify per data set, so their scores depend on where the powers of ten happen to fall."
+        "ARI x 100: mean over seeds at the best point of the grid, with the paper's number in brackets. The "
+        f'difference and the verdict refer to the symmetric entropic affinity ("the same" means within {NEAR:g}). For '
+        "the first two affinities, the grid consists of the powers of ten for which the average perplexity lies in "
+        "the range of the others. Only one or two powers qualify per data set, so these scores depend on where the "
+        "powers of ten happen to fall."
     )
     return table(["data", *KINDS, "difference", "verdict"], rows, note)
 

@@ -1,4 +1,4 @@
-"""Table 3: silhouette and trustworthiness of layouts, by the paper's protocol, our defaults and other packages."""
+"""Table 3: silhouette and trustworthiness of layouts from the paper's protocol, our defaults and other packages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .verdicts import OTHERWISE, difference, hundredths, verdict
 
 Found: TypeAlias = Mapping[tuple[str, str, str], Mapping[int, float]]  # data, column, score -> mean by perplexity
 
-# The fastest first, so that an interrupted run has complete rows.
+# Fastest data sets first, so that an interrupted run has complete rows.
 SETS = (
     *("scgem", *MICROARRAYS, *CUMIDA),
     *("olivetti", "umist", "snareseq", "snareseq, unit rows", "coil20", "cifar", "cifar_resnet56"),
@@ -30,7 +30,7 @@ SETS = (
 LARGE = ("cifar", "cifar_resnet56")  # one seed
 BRIEF = ("snareseq, unit rows", *LARGE)  # fewer perplexities: not in the paper, or slow
 BRIEF_GRID = [10, 30, 100, 300]
-BRIEF_PEERS = (*BRIEF, "coil20")  # where other packages take minutes per perplexity
+BRIEF_PEERS = (*BRIEF, "coil20")  # other packages take minutes per perplexity
 OURS = "t-SNEkhorn"
 COLUMNS = (*OUR_COLUMNS, *PAPER_COLUMNS, *PEERS)
 PLACES = {"t-SNE, paper's protocol": 1, "t-SNEkhorn, paper's protocol": 2}  # in the paper's triples
@@ -43,7 +43,7 @@ def plan(settings: Settings) -> Plan:
     names = chosen(SETS, settings)
     cases: Plan = {}
     for part in ([name for name in names if name not in LARGE], [name for name in names if name in LARGE]):
-        for name in part:  # ours first: they take minutes, the others hours
+        for name in part:  # our columns first: they take minutes, the others hours
             for column in OUR_COLUMNS:
                 cases[SEPARATOR.join((name, column))] = partial(swept, name, column, settings)
         for name in part:
@@ -61,7 +61,7 @@ def _grid(name: str, settings: Settings, column: str = OURS) -> list[int]:
 
 
 def swept(name: str, column: str, settings: Settings) -> dict[str, Any]:
-    """Return the scores of our method at all perplexities; its initial layout is not random."""
+    """Return the scores of our method at all perplexities, without seeds: its initial layout is not random."""
     X, y = points(name, settings)
     perplexities = [xi for xi in _grid(name, settings) if xi < len(X)]
     rows = [{"perplexity": xi, **scores(X, y, Z)} for xi, Z in our_layouts(column, X, perplexities)]
@@ -106,11 +106,11 @@ def report(cases: Cases) -> str:
     whole = {key: values for key, values in found.items() if not _progress(cases, key[0], key[1], found)}
     same = " and ".join(f"{near} in {score}" for score, near in NEAR.items())
     note = (
-        "Best mean over seeds among the perplexities computed, x 100, with the perplexity in brackets. Ours is "
-        "t-SNEkhorn at its defaults; one run suffices, because its initial layout is not random. The last columns show "
-        f"the paper's own numbers, and compare ours with the paper's t-SNEkhorn (the same: within {same}). openTSNE, "
-        "umap-learn and scikit-learn run with their own defaults, not by the paper's protocol; scikit-learn gives the "
-        f"same layout for all seeds. {_brief(cases)}"
+        'Best mean over seeds among the perplexities computed, x 100, with the perplexity in brackets. "Ours" is '
+        "t-SNEkhorn with its defaults; one run is enough, because its initial layout is not random. The last columns "
+        "show the paper's own numbers, and compare ours with the paper's t-SNEkhorn (\"the same\" means within "
+        f"{same}). openTSNE, umap-learn and scikit-learn run with their own defaults, not with the paper's protocol; "
+        f"scikit-learn gives the same layout for all seeds. {_brief(cases)}"
     )
     tables = [f"**{score.capitalize()}**\n\n{_table(score, cases, found)}" for score in SCORES]
     summaries = (against_paper(whole), headline(whole), against_packages(whole), by_protocol(whole))
@@ -118,11 +118,11 @@ def report(cases: Cases) -> str:
 
 
 def _brief(cases: Cases) -> str:
-    """Say which data sets have fewer perplexities or seeds than the others."""
+    """List the data sets with fewer perplexities or seeds than the others."""
     names = data_sets_in(cases)
     said = {
         f"Only the perplexities {', '.join(map(str, BRIEF_GRID))} were computed for": BRIEF,
-        "The other packages are limited to these also for": set(BRIEF_PEERS) - set(BRIEF),
+        "The other packages are also limited to these perplexities for": set(BRIEF_PEERS) - set(BRIEF),
         "Only one seed was used for": LARGE,
     }
     found = {what: "; ".join(title(name) for name in names if name in some) for what, some in said.items()}
@@ -157,8 +157,8 @@ def _entry(found: tuple[float, int], top: float | None) -> str:
 
 
 def _progress(cases: Cases, name: str, column: str, found: Found) -> str:
-    """Say how many perplexities of a column have been tried, until all have been."""
-    whole = len(found.get((name, OURS, SCORES[0]), ()))  # ours runs first and has all perplexities at once
+    """Return how many perplexities of a column have been tried, or nothing if all have been."""
+    whole = len(found.get((name, OURS, SCORES[0]), ()))  # our column runs first and has all perplexities at once
     if column in PEERS and name in BRIEF_PEERS:
         whole = min(whole, len(BRIEF_GRID))
     tried = sum(key.startswith(SEPARATOR.join((name, column, ""))) for key in cases)
@@ -166,13 +166,13 @@ def _progress(cases: Cases, name: str, column: str, found: Found) -> str:
 
 
 def _absence(cases: Cases, name: str, column: str) -> str:
-    """Say whether a case could not be computed, or has not been computed yet."""
+    """Return whether a case could not be computed or has not been computed yet."""
     start = SEPARATOR.join((name, column))
     return ABSENT if any(key == start or key.startswith(start + SEPARATOR) for key in cases) else PENDING
 
 
 def against_paper(found: Found) -> str:
-    """Count how often ours is at least as good as the paper's, and name the data sets where it is not."""
+    """Count the data sets on which ours is at least as good as the paper's, and name those on which it is worse."""
     names = [name for name in _paper_names(found) if (name, OURS, SCORES[0]) in found]
     if not names:
         return ""
@@ -189,16 +189,16 @@ def against_paper(found: Found) -> str:
 
 
 def headline(found: Found) -> str:
-    """Count the data sets on which t-SNEkhorn beats t-SNE run in the same way: nearly all, in the paper."""
+    """Count the data sets on which t-SNEkhorn beats t-SNE under the same protocol; in the paper, on nearly all."""
     said = []
-    for how, suffix in (("By the paper's protocol", ", paper's protocol"), ("At our defaults", "")):
+    for how, suffix in (("With the paper's protocol", ", paper's protocol"), ("With our defaults", "")):
         counts = [_counted(score, OURS + suffix, ["t-SNE" + suffix], found)[0] for score in SCORES]
         said += [f"{how}, its {'; its '.join(filter(None, counts))}."] if any(counts) else []
     if not said:
         return ""
     return (
         "In the paper, t-SNEkhorn has the highest silhouette on 15 of 16 data sets, and the highest trustworthiness on "
-        f"12. Here, t-SNEkhorn is compared with t-SNE run in the same way. {' '.join(said)}"
+        f"12. Here, t-SNEkhorn is compared with t-SNE under the same protocol. {' '.join(said)}"
     )
 
 
@@ -208,14 +208,15 @@ def against_packages(found: Found) -> str:
     said = []
     for score in SCORES:
         counts, lost = _counted(score, OURS, ran, found)
-        where = f" It is worse on: {'; '.join(lost)}." if lost else ""
+        where = f" It is worse on {'; '.join(lost)}." if lost else ""
         said += [f"Our {counts}.{where}"] if counts else []
-    start = f"On each data set, ours is also compared with the best of {', '.join(ran)}."
+    listed = " and ".join(filter(None, [", ".join(ran[:-1]), *ran[-1:]]))
+    start = f"On each data set, ours is also compared with the best of {listed}."
     return f"{start} {' '.join(said)}" if said else ""
 
 
 def _counted(score: str, ours: str, others: list[str], found: Found) -> tuple[str, list[str]]:
-    """Count in words where one column is better than the best of others, the same or worse; list where worse."""
+    """Count the data sets on which one column is better, the same or worse than the best of others; list the worse."""
     counts, lost = {"better": 0, "the same": 0, "worse": 0}, []
     for name in dict.fromkeys(name for name, _, _ in found):
         mine = best_hundredths(found, name, ours, score)
@@ -226,14 +227,14 @@ def _counted(score: str, ours: str, others: list[str], found: Found) -> tuple[st
         judged = verdict(mine, theirs[other], near=NEAR[score])
         counts[judged] += 1
         if judged == "worse":
-            lost.append(f"{title(name)}, {mine:.1f} against {theirs[other]:.1f} ({other})")
+            lost.append(f"{title(name)}, {mine:.1f} compared with {theirs[other]:.1f} ({other})")
     better, same, worse = counts.values()
     said = f"{score} is better on {better}, the same on {same} and worse on {worse} data sets"
     return (said if any(counts.values()) else ""), lost
 
 
 def by_protocol(found: Found) -> str:
-    """Compare the paper's t-SNE and t-SNEkhorn, run here by its protocol, with its numbers."""
+    """Compare our runs of t-SNE and t-SNEkhorn under the paper's protocol with the paper's numbers."""
     rows, counts = [], dict.fromkeys(WORDS.values(), 0)
     for name in _paper_names(found):
         for column, place in PLACES.items():
@@ -251,23 +252,23 @@ def by_protocol(found: Found) -> str:
     head = ["data", "method", *(text for score in SCORES for text in (score, "the paper's", "verdict"))]
     said = ", ".join(f"{count} {word}" for word, count in counts.items())
     note = (
-        f"Adam at a learning rate of {PAPER['learning_rate']}, at most {PAPER['max_iter']:,} iterations, the same "
-        "random initial layouts for both methods. A score is as in the paper if it is within the paper's standard "
-        f"deviation or the tolerance above. Of these scores: {said}. See also "
+        f"We ran Adam with a learning rate of {PAPER['learning_rate']}, at most {PAPER['max_iter']:,} iterations, and "
+        'the same random initial layouts for both methods. The verdict is "as in the paper" if a score is within the '
+        f"paper's standard deviation or the tolerance above. Numbers of scores: {said}. See also "
         "[what the protocol leaves open](#what-the-papers-protocol-leaves-open)."
     )
     return f"**The paper's protocol, compared with the paper**\n\n{table(head, rows, note)}"
 
 
 def beside_paper(value: float | None, name: str, score: str, place: int) -> tuple[str, str]:
-    """Return the paper's number with its standard deviation, and how a value by its protocol compares."""
+    """Return the paper's number with its standard deviation, and a verdict on our value under its protocol."""
     i = SCORES.index(score)
     paper, spread = EMBEDDINGS[name][i][place], SPREADS[name][i][place]
     return f"{paper} ± {spread}", WORDS.get(verdict(value, paper, near=max(NEAR[score], spread)), "")
 
 
 def _paper_names(found: Found) -> list[str]:
-    """Return the data sets with results that the paper has, prepared in the same way."""
+    """Return the data sets with results that are also in the paper, with the same preparation."""
     return [name for name in dict.fromkeys(name for name, _, _ in found) if name in EMBEDDINGS]
 
 

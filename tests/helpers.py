@@ -40,7 +40,7 @@ def needs_symmetric_costs(kind):
 
 
 def make(kind, perplexity=10.0, **parameters):
-    """An affinity of this kind; of this perplexity, where it has one; also of a smaller one, where it has several."""
+    """Return an affinity of this kind with this perplexity, if it has one, and with a smaller one if it has several."""
     if kind not in WITH_PERPLEXITY:
         return kind(**parameters)
     if kind is MultiscaleSymmetricEntropicAffinity:
@@ -60,14 +60,14 @@ def clusters(n, p=3, seed=0):
 
 
 def jittered_circle(n, seed=0):
-    """Points whose neighbourhoods are alike: no entropy dual comes near its floor."""
+    """Return points with similar neighbourhoods, for which no entropy dual approaches its floor."""
     angle = 2.0 * np.pi * np.arange(n) / n
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     return circle + 0.1 * np.random.default_rng(seed).normal(size=(n, 2))
 
 
 def without_some_entries(X):
-    """X with one zero in every row: sparse, and no two points alike."""
+    """Return X with one zero in every row: sparse, with distinct points."""
     X = X.copy()
     X[np.arange(len(X)), np.arange(len(X)) % X.shape[1]] = 0.0
     return X

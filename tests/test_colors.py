@@ -1,4 +1,4 @@
-"""Colours are distinct, with and without colour-vision deficiency, and always the same."""
+"""Colours are distinct with normal and deficient colour vision, and never change."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Imports point one way, and `import snekhorn` is light."""
+"""Imports go in one direction, and `import snekhorn` is lightweight."""
 
 import ast
 import subprocess
@@ -47,7 +47,7 @@ def _part(file):
 
 
 def _imported_parts(file):
-    """Parts of the package that a file imports, by whatever form of the statement."""
+    """Return the parts of the package that a file imports, in any form of the import statement."""
     package = ("snekhorn", *file.relative_to(ROOT).parent.parts)
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""Wheel and source archive hold what they should and no more, and the wheel works where there is no checkout."""
+"""The wheel and the source archive have the expected contents, and the wheel works without a checkout."""
 
 import json
 import os

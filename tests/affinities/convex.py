@@ -1,4 +1,4 @@
-"""The convex problems of the paper, written down as they stand for an independent solver."""
+"""State the convex problems of the paper for an independent solver."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Whatever holds the points, the matrix is the same, and what was handed in stays as it was."""
+"""The matrix does not depend on the container of the points, and the input is not modified."""
 
 import pickle
 

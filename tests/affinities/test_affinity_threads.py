@@ -1,4 +1,4 @@
-"""The same bits whatever the number of threads."""
+"""Results are identical bit for bit for any number of threads."""
 
 import numpy as np
 import pytest

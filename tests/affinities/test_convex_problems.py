@@ -1,4 +1,4 @@
-"""Every affinity of the paper is the solution of its convex problem, which another solver finds as well."""
+"""Every affinity of the paper matches the solution that an independent solver finds for its convex problem."""
 
 import numpy as np
 import pytest
@@ -94,7 +94,7 @@ def test_symmetric_entropic_is_the_kl_projection_of_a_gaussian_kernel(perplexity
 
 
 def test_the_kl_projection_of_a_wider_kernel_is_another_matrix():
-    """The remarks need sigma to be at most the smallest bandwidth: this one is not."""
+    """The paper's remarks need sigma to be at most the smallest bandwidth; here it is larger."""
     X = jittered_circle(12)
     affinity = SymmetricEntropicAffinity(3.0).fit(X)
     sigma = 3.0 * affinity.entropy_dual_.max()

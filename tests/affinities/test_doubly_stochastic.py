@@ -55,7 +55,7 @@ def test_extreme_bandwidths_with_self_loops_converge(X, bandwidth):
 
 @pytest.mark.parametrize("bandwidth", [1e-12, 1e-6, 1e-2])
 def test_a_bandwidth_too_small_for_rows_without_self_loops_is_reported(X, bandwidth):
-    """The limit is an assignment of the points to each other, which no scaling reaches: converge or say so."""
+    """The limit is an assignment between points, which no scaling reaches: converge or report that it did not."""
     affinity = DoublyStochasticAffinity(bandwidth, self_loops=False, max_iter=20)
     said = fit_whatever_it_says(affinity, X)
     assert said == ([] if affinity.report_.converged else [ConvergenceWarning])

@@ -1,4 +1,4 @@
-"""Units, offsets and histories that must not spoil a result silently."""
+"""Units, offsets and earlier fits must not silently change a result."""
 
 import warnings
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Neighbour graphs that cannot carry the perplexity: the work ends, and the report says for which rows."""
+"""Neighbour graphs that cannot support the perplexity: the solver stops, and the report lists the rows."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def star(n=40):
 
 
 def stars(n=60, hubs=3):
-    """Every point knows the hubs and nobody else."""
+    """Every point is connected only to the hubs."""
     graph = sparse.lil_matrix((n, n))
     graph[:hubs, :] = 1.0 + np.random.default_rng(0).random((hubs, n))
     graph.setdiag(0.0)

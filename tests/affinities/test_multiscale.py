@@ -1,4 +1,4 @@
-"""Several perplexities at once: symmetric, doubly stochastic, and between the scales."""
+"""The multi-scale affinity is symmetric and doubly stochastic, with perplexities between its bounds."""
 
 import numpy as np
 import pandas as pd
@@ -102,7 +102,7 @@ def test_a_graph_is_wide_enough_for_the_largest_scale():
 
 
 def test_costs_and_affinity_are_all_that_is_held():
-    """And two blocks of 256 rows, each a fifth of a matrix here."""
+    """In addition, there are two blocks of 256 rows, each a fifth of a matrix here."""
     assert full_matrices_held(MultiscaleSymmetricEntropicAffinity(SCALES, n_jobs=1), clusters(1280)) < 2.5
 
 

@@ -1,4 +1,4 @@
-"""What does not change P, and data on which solvers break."""
+"""Changes of the input that do not affect P, and data on which solvers tend to fail."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ dense_and_sparse = pytest.mark.parametrize("n_neighbors", [None, 30])
 
 
 def _assert_solved(affinity, perplexity, tolerance=1e-8):
-    """Symmetric, unit rows, and the entropy asked for on all rows but those that the report counts."""
+    """P is symmetric, and rows have unit sum and the target entropy, except those that the report counts."""
     P, report = affinity.affinity_, affinity.report_
     assert report.converged
     np.testing.assert_array_equal(dense(P), dense(P).T)
@@ -169,7 +169,7 @@ def test_identical_points_on_a_neighbour_graph():
 
 
 def test_identical_points_on_a_neighbour_graph_without_self_loops_end_and_say_how():
-    """All have the same few neighbours, whose mass cannot do for all."""
+    """All points have the same few neighbours, whose mass is not enough for all."""
     affinity = SymmetricEntropicAffinity(5.0, n_neighbors=20, self_loops=False)
     said = fit_whatever_it_says(affinity, np.zeros((60, 2)))
     assert np.isfinite(dense(affinity.affinity_)).all()
@@ -219,7 +219,7 @@ points = hnp.arrays(
 
 
 def _perplexity(share, n_entries):
-    """A share of the way from 1.1 to the largest perplexity that is not clamped."""
+    """Return a perplexity at a fraction of the way from 1.1 to the largest one that is not clamped."""
     return 1.1 + share * (max(n_entries - 1.0, (n_entries + 1.0) / 2.0) - 1.1) * (1.0 - 1e-12)
 
 

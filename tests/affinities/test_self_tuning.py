@@ -44,5 +44,5 @@ def test_more_duplicates_than_k_keep_a_scale(rng):
 
 
 def test_costs_and_affinity_are_all_that_is_held():
-    """And two blocks of 256 rows, each an eighth of a matrix here."""
+    """In addition, there are two blocks of 256 rows, each an eighth of a matrix here."""
     assert full_matrices_held(SelfTuningAffinity(), clusters(2048)) < 2.4

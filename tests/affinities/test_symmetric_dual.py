@@ -1,4 +1,4 @@
-"""The dual and its derivatives: each against differences of the one before."""
+"""Check each derivative of the dual against finite differences of the previous one."""
 
 import numpy as np
 import pytest

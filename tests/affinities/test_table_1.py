@@ -1,4 +1,4 @@
-"""The paper's Table 1, both ways: what holds, holds to the tolerance; what does not, is far from holding."""
+"""Table 1 of the paper: properties hold to the tolerance, or are clearly violated."""
 
 import numpy as np
 import pytest

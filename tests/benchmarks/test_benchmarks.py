@@ -1,4 +1,4 @@
-"""Benchmarks plan and report; measuring takes too long here, but for one of them."""
+"""Benchmarks plan and report; measuring takes too long here, except for one of them."""
 
 import json
 import pickle

@@ -17,7 +17,7 @@ N = 300
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with digits.csv, which is the current one."""
+    """Current folder, with digits.csv."""
     monkeypatch.chdir(tmp_path)
     X, y = load_digits(return_X_y=True)
     with open("digits.csv", "w", newline="") as file:
@@ -53,7 +53,7 @@ def as_json(snekhorn):
 
 @pytest.fixture
 def files(folder):
-    """Names of the files there are."""
+    """Return the names of the existing files."""
     return lambda: set(os.listdir(folder))
 
 

@@ -136,7 +136,7 @@ def test_a_full_disk_loses_only_what_did_not_fit(inputs, snekhorn):
 
 
 def test_ctrl_c_keeps_what_is_done(inputs):
-    """At a terminal, where a bar shows that the descent has begun."""
+    """Run in a terminal, where a progress bar shows that the descent has started."""
     np.save("many.npy", np.random.default_rng(0).normal(size=(1500, 3)))
     args = ("embed", "many.npy", "--out", "t.npy", "--max-iter", "1000000", "--tol", "1e-12")
     ours, theirs = os.openpty()

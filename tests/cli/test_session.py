@@ -1,4 +1,4 @@
-"""Errors: those of the user exit with 2, our own with 1; --debug shows the traceback of both."""
+"""User errors exit with code 2 and bugs with code 1; --debug shows the traceback of both."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""snekhorn transform, and models that `embed` saved: new points get all that the first ones got."""
+"""snekhorn transform, with models saved by `embed`: new points get the same preprocessing as the training points."""
 
 import numpy as np
 import pandas as pd

@@ -106,7 +106,7 @@ def _factors(n=300, p=64, offset=0.0):
 
 
 def _correlations(Z, X):
-    """Of the columns of Z with the principal components of X, by a full decomposition in float64."""
+    """Return the correlations of the columns of Z with the principal components of X, computed in float64."""
     U = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[0]
     return [abs(np.corrcoef(Z[:, axis], U[:, axis])[0, 1]) for axis in range(Z.shape[1])]
 
@@ -212,7 +212,7 @@ def test_spectral_layout_separates_the_parts_of_a_graph(sizes, form, rng):
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 7])
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_spectral_layout_of_tiny_graphs(n, d):
-    """There are n - 1 directions beside the constant one; further axes get a little noise."""
+    """There are n - 1 directions besides the constant one; further axes get a little noise."""
     P = (np.ones((n, n)) - np.eye(n)) / (n - 1)
     Z = spectral_layout(P, d)
     assert Z.shape == (n, d)

@@ -20,7 +20,7 @@ def Z(rng):
 
 
 def _gap(normalization, Z):
-    """Return the largest distance of a row sum of Q from 1, by the formula."""
+    """Return the largest deviation of a row sum of Q from 1, computed by the formula."""
     f = normalization.potential
     Q = np.exp(f[:, None] + f - latent_cost(normalization.sums.kernel, Z))
     if not normalization.self_loops:
@@ -54,7 +54,7 @@ def test_balance_returns_the_gap_that_it_leaves(kernel, self_loops, Z):
 
 @both_kernels
 def test_a_sinkhorn_step_halves_the_gap(kernel, Z):
-    """The error of f along an eigenvector of Q shrinks by (1 - eigenvalue) / 2: a half where Q does not reach."""
+    """The error of f along an eigenvector of Q shrinks by (1 - eigenvalue) / 2, or by half if the eigenvalue is 0."""
     normalization = DoublyStochastic(DirectSums(kernel, ONE_THREAD))
     gaps = [normalization.balance(Z, 0.0, 1) for _ in range(30)]
     rates = np.array(gaps[1:]) / np.array(gaps[:-1])

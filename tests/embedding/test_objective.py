@@ -234,7 +234,7 @@ def test_threads_leave_no_trace(method):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
 @pytest.mark.parametrize("normalized", ["total", "rows", "both"])
 def test_p_gets_the_form_of_q(normalized, form, rng):
-    """Without diagonal if Q has none, with rows that sum to 1 if those of Q do."""
+    """P has no diagonal if Q has none, and rows that sum to 1 if the rows of Q do."""
     Z, P = rng.normal(size=(N, 2)), rng.uniform(0.1, 1.0, size=(N, N))
     P = P + P.T
     want = P.copy()

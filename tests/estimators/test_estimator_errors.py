@@ -1,4 +1,4 @@
-"""Bad input is refused before any long work, by an error that names the parameter, the value and the remedy."""
+"""Bad input raises an error that names the parameter, the value and the remedy, before any long computation."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a fit leaves behind: the layout, the report, the divergence; and how it ends before its time."""
+"""Results of a fit: layout, report and divergence; and fits that end early."""
 
 import inspect
 import warnings
@@ -76,7 +76,7 @@ def test_report(points, kind, method):
 
 
 def test_the_report_calls_the_loss_what_it_is(X):
-    """Where rows of P differ in mass, the loss of a doubly stochastic Q is not the divergence."""
+    """If rows of P differ in mass, the loss of a doubly stochastic Q is not the divergence."""
     estimator = quick(TSNEkhorn, affinity=EntropicAffinity(8.0, symmetrize=True), max_iter=100).fit(X)
     loss = estimator.report_.losses[-1]
     assert abs(loss - estimator.kl_divergence_) > 0.01
@@ -279,7 +279,7 @@ def test_exaggeration_draws_clusters_together(points):
 
 
 def _width(Z, label):
-    """Mean squared distance within clusters, where that between all points is 1."""
+    """Return the mean squared distance within clusters, relative to the one between all points."""
     squared = squared_distances(Z)
     return squared[label[:, None] == label].mean() / squared.mean()
 

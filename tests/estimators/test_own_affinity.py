@@ -1,4 +1,4 @@
-"""An affinity that a user wrote works in an estimator; what cannot be saved is said before a file is written."""
+"""User-defined affinities work in estimators; if a model cannot be saved, no file is written."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ pytestmark = stops_early
 
 
 class InverseAffinity(Affinity):
-    """P_ij = 1 / (width + C_ij), a formula of nobody's."""
+    """P_ij = 1 / (width + C_ij), an arbitrary formula."""
 
     def __init__(self, width=1.0, *, metric="sqeuclidean", n_neighbors=None, self_loops=False):
         super().__init__(metric, n_neighbors, self_loops=self_loops)

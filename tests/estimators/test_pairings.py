@@ -1,4 +1,4 @@
-"""Any P with any Q: a divergence is never negative, and odd options still give layouts."""
+"""Combine any P with any Q: the divergence is never negative, and unusual options still give layouts."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""What does not fit is refused before any work, with a remedy that is one; what takes long says so."""
+"""Fits that need too much memory raise an error with a working remedy before any work; slow fits warn."""
 
 import tracemalloc
 
@@ -27,7 +27,7 @@ AFFINITY = np.exp(-COSTS)
 
 @pytest.fixture
 def no_memory(monkeypatch):
-    """Nothing fits, and any work is a failure."""
+    """Make every fit exceed the memory, and fail if any work starts."""
 
     def work(*args):
         pytest.fail("work was started")
@@ -66,7 +66,7 @@ def test_what_does_not_fit_is_refused_before_any_work(kind, parameters, X, remed
 
 
 def _needed(estimator, X, monkeypatch):
-    """The bytes that a fit says it needs."""
+    """Return the number of bytes that a fit claims to need."""
     said = []
     monkeypatch.setattr(resources, "require_memory", lambda needed, *_: said.append(needed))
     estimator.fit(X)

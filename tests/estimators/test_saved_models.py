@@ -1,4 +1,4 @@
-"""Models saved to a file and loaded again are the same; any other file is refused with a reason."""
+"""Models are unchanged after saving and loading; any other file raises an error with the reason."""
 
 import json
 import zipfile
@@ -135,15 +135,15 @@ def test_every_affinity_of_the_registry(X, name, tmp_path):
 
 
 class OwnAffinity(SymmetricEntropicAffinity):
-    """An affinity of the user's own."""
+    """User-defined affinity."""
 
 
 class EntropicAffinity(SymmetricEntropicAffinity):
-    """An affinity of the user's own that has the name of another."""
+    """User-defined affinity with the name of an existing one."""
 
 
 class OwnMethod(TSNEkhorn):
-    """An estimator of the user's own."""
+    """User-defined estimator."""
 
 
 CANNOT_BE_SAVED = {

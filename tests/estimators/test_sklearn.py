@@ -1,4 +1,4 @@
-"""The estimators keep scikit-learn's conventions, all of them."""
+"""The estimators follow all of scikit-learn's conventions."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks

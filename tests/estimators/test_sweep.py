@@ -1,4 +1,4 @@
-"""Several perplexities at once give what each gives alone."""
+"""A sweep gives the same results as separate fits."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_perplexities_rise_and_layouts_are_those_of_single_fits():
 
 @pytest.fixture
 def neighbours_only(monkeypatch):
-    """Few points are treated as many."""
+    """Treat few points like many."""
     monkeypatch.setattr("snekhorn.estimators.neighbor_embedding.DENSE_LIMIT", 100)
 
 

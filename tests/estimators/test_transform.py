@@ -1,4 +1,4 @@
-"""New points in a finished layout: each by itself, where it belongs, and nothing moves."""
+"""New points in a finished layout: each is placed independently and plausibly, and the layout does not move."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The two forms of costs keep one contract: on all pairs, the graph is the matrix."""
+"""Both forms of costs have the same interface: a graph on all pairs gives the same results as the matrix."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The nearest training points of new ones, against a full search by NumPy."""
+"""Compare the training points nearest to new points with a full search in NumPy."""
 
 import pickle
 
@@ -24,7 +24,7 @@ def _scales(X, metric):
 
 
 def _assert_each_alone(own, new, k, n_threads):
-    """A question asked with others has the answer it has by itself."""
+    """A query gives the same result alone and in a batch."""
     indices, costs = own.query(new, k, Threads(n_threads))
     for i in range(0, len(new), 7):
         alone = own.query(new[i : i + 1], k, Threads(1))

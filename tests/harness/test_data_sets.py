@@ -1,4 +1,4 @@
-"""Data sets come prepared and on 50 components; what is missing is asked for once."""
+"""Data sets are prepared and reduced to 50 components; missing data are requested only once."""
 
 import numpy as np
 import pytest

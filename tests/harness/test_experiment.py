@@ -1,4 +1,4 @@
-"""A case is computed, or says why it could not be."""
+"""A case is computed, or reports why it could not be."""
 
 import json
 import warnings

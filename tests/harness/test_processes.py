@@ -34,7 +34,7 @@ def fail():
 
 
 def sleep(marker=None):
-    """Outlast the test, then leave a file that tells that nobody stopped it."""
+    """Outlast the test, then write a file to show that the process was not stopped."""
     time.sleep(120)
     if marker is not None:
         marker.touch()

@@ -1,4 +1,4 @@
-"""Every experiment runs end to end, quickly, without data; what is missing is named."""
+"""Every experiment runs end to end, quickly and without data; missing data are named."""
 
 import json
 import re

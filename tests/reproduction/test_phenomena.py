@@ -1,4 +1,4 @@
-"""The phenomena of Table 1 and Figures 2 to 5 appear here, too."""
+"""Reproduce the phenomena of Table 1 and Figures 2 to 5."""
 
 import numpy as np
 import pytest

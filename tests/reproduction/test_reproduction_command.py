@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The current folder, and that of the data sets."""
+    """Return the current folder and the folder of the data sets."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SNEKHORN_DATA", str(tmp_path))
     return tmp_path
@@ -94,7 +94,7 @@ def test_an_interrupt_keeps_finished_cases(folder, reproduce, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="there are no groups of processes here")
 def test_an_interrupt_of_several_processes_leaves_no_traceback(folder):
-    """From the keyboard, an interrupt reaches all of them."""
+    """A keyboard interrupt reaches all processes."""
     command = [sys.executable, "-m", "reproduction", "table3", "--quick", "--jobs", "2"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     settings = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "start_new_session": True}

@@ -1,4 +1,4 @@
-"""The checks by themselves; what users see of them is tested with the affinities."""
+"""Test the checks on their own; the tests of affinities cover what users see."""
 
 import tracemalloc
 
@@ -86,7 +86,7 @@ def test_a_perplexity_that_does_not_fit_becomes_the_largest_sensible(perplexity,
 
 
 def test_rows_of_a_single_entry_have_no_perplexity_to_choose():
-    with pytest.warns(UserWarning, match=r"single entry, .* whatever the perplexity; add points, or allow self-loops"):
+    with pytest.warns(UserWarning, match=r"single entry, .* has no effect; add points, or allow self-loops"):
         assert clamp_perplexity(30.0, 1) == 1.0
 
 

@@ -56,7 +56,7 @@ class Quadratic:
         )
 
     def restricted_to(self, rows, x):
-        """The problem in which these rows alone move."""
+        """Return the problem in which only these rows move."""
         n = x.shape[1]
         points = np.concatenate([rows, np.setdiff1d(np.arange(n), rows)])
         both = np.concatenate([points, n + points])

@@ -57,7 +57,7 @@ def test_a_value_that_is_not_finite_ends_the_loop():
 
 
 def _with_stragglers(n=100):
-    """A quadratic whose maximum is at 2, and a place near it but for three rows."""
+    """Return a quadratic with its maximum at 2, and a point near it except for three rows."""
     problem = Quadratic.random(n=n)
     problem.A = np.eye(2 * n) + 1e-4 * problem.A  # one row is little to the others
     problem.b = 2.0 * problem.A.sum(axis=1)
@@ -95,7 +95,7 @@ def test_stragglers_are_settled_on_the_way(monkeypatch):
 
 
 def _apart(n=40):
-    """Rows that have nothing to do with each other: minus the gradient is the distance to the maximum, at 1."""
+    """Return a problem with independent rows: minus the gradient is the distance to the maximum, at 1."""
     return Quadratic(np.eye(2 * n), np.ones(2 * n), lower=-np.inf, upper=np.inf)
 
 

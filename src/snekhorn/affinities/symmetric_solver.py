@@ -175,7 +175,7 @@ def settled(dual: SymmetricDual, x: Array) -> tuple[Point, int]:
 
 
 def refilled(dual: SymmetricDual, x: Array) -> tuple[Array, int]:
-    """Restore the mass of rows that have lost it by Sinkhorn steps; return the point and the passes used.
+    """Restore, by Sinkhorn steps, the mass of rows that have lost it; return the point and the passes used.
 
     Duplicates can exceed the target entropy at every bandwidth. As their bandwidth decreases to the floor, they can
     lose their mass, and then the Hessian cannot lead back. Put them at the floor immediately.

@@ -110,7 +110,7 @@ def read_mnist(*paths: Path) -> LabeledPoints:
 
 
 def fetch_olivetti() -> LabeledPoints:
-    """Download with scikit-learn, which verifies the checksum."""
+    """Download the faces with scikit-learn, which verifies the checksum."""
     from sklearn.datasets import fetch_olivetti_faces
 
     faces = fetch_olivetti_faces()

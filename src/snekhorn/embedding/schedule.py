@@ -12,7 +12,7 @@ from .latent import Latent
 EARLY_ITER = 250  # or a third of max_iter if that is less; with fewer, points may not find their groups
 EARLY_RATE = 0.25  # learning rate of the early phase times its exaggeration; larger may overshoot
 EARLY_MOMENTUM = 0.8  # larger may throw groups apart while the layout expands
-CHECK_EVERY = 50  # iterations between checks of the loss, each of which takes as long as an iteration
+CHECK_EVERY = 50  # iterations between checks of the loss; a check takes as long as an iteration
 PATIENCE = 2  # checks; with 1, an oscillating loss may be mistaken for convergence
 
 OptimizerName = Literal["momentum", "adam"]

@@ -49,7 +49,7 @@ def from_squared(squared: Array, metric: str) -> Array:
 
 
 def whitened(X: Any, metric: str) -> tuple[Any, str]:
-    """Replace a metric with scales by the Euclidean metric on points that are scaled accordingly.
+    """Replace a metric that has scales with the Euclidean metric on points that are scaled accordingly.
 
     Other metrics are returned unchanged. The scales are computed from all of X, whichever part is searched later.
     """

@@ -146,7 +146,7 @@ def _style_rows(ax: Axes, names: list[str], edges: Points) -> None:
 
 
 def _set_log_scale(ax: Axes, edges: Points) -> None:
-    """Use a logarithmic scale with a few ticks written as plain numbers, whatever the range."""
+    """Use a logarithmic scale with a few ticks written as plain numbers, for any range."""
     ax.set_xscale("log")
     ax.set_xlim(edges[0], edges[-1])
     ticks = np.asarray(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]).tick_values(edges[0], edges[-1]))

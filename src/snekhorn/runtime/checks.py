@@ -28,7 +28,7 @@ def clamp_perplexity(perplexity: float, n_entries: int) -> float:
     if perplexity <= largest:
         return perplexity
     if n_entries == 1:
-        warn("every row has a single entry, which is 1 whatever the perplexity; add points, or allow self-loops.")
+        warn("every row has a single entry, so the perplexity has no effect; add points, or allow self-loops.")
     else:
         warn(
             f"perplexity={perplexity:g} exceeds what rows with {n_entries} entries allow; using {largest:g}. "

@@ -152,13 +152,8 @@ def compute_case(compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     except (MissingData, NotAvailable) as error:
         return {"not_available": str(error)}
     except DamagedData:
-        raise  # the file must be replaced before any case can use it
-    except (
-        ArithmeticError,
-        InputError,
-        LinAlgError,
-        RuntimeError,
-    ) as error:  # numerical failures; anything else is a bug
+        raise  # no case can use the file until it is replaced
+    except (ArithmeticError, InputError, LinAlgError, RuntimeError) as error:  # any other exception is a bug
         return {"not_available": f"{FAILED}: {type(error).__name__}: {error}"}
     warned = [str(record.message) for record in caught]
     return {**case, "not_converged": warned, "seconds": time.perf_counter() - start}

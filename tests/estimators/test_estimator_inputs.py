@@ -228,7 +228,7 @@ def test_few_points(X, kind, method, n):
     estimator = kind(max_iter=60, method=method)
     with pytest.warns(UserWarning, match="perplexity=30 exceeds|single entry") as said:
         estimator.fit(X[:n])
-    told = "perplexity=30", "whatever the perplexity"
+    told = "perplexity=30", "the perplexity has no effect"
     assert sum(any(words in str(warning.message) for words in told) for warning in said) == 1
     assert np.isfinite(estimator.embedding_).all()
     assert np.isfinite(estimator.transform(X[:4] + 0.1)).all()

@@ -60,7 +60,7 @@ def test_the_page_says_what_did_not_converge(tmp_path):
     write_page(tmp_path / "page.md", tmp_path, "# Heading", [experiment])
     text = (tmp_path / "page.md").read_text()
     assert "- data | a (1 case): no\n- data | b (1 case): no\n" in text
-    assert "Convergence was not yet recorded when 1 case ran." in text
+    assert "Convergence was not recorded for 1 case." in text
 
 
 def test_the_page_names_the_machine_once_and_doubts_busy_times(tmp_path):
@@ -74,7 +74,7 @@ def test_the_page_names_the_machine_once_and_doubts_busy_times(tmp_path):
     write_page(tmp_path / "page.md", tmp_path, "# Heading", [timed, untimed])
     text = (tmp_path / "page.md").read_text()
     assert text.count(sentence(describe())) == 1
-    assert text.count("Machine and versions as above") == 1
+    assert text.count("Same machine and versions as above") == 1
     assert text.count("Other processes kept 1.5 cores busy") == 1
 
 

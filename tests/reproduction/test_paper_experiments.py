@@ -144,7 +144,7 @@ def test_data_sets_on_which_other_packages_are_better_are_named():
     }
     text = table3.report(cases)
     assert "Our silhouette is better on 0, the same on 0 and worse on 1 data sets." in text
-    assert "It is worse on: tumours (su), 40.0 against 50.0 (umap-learn)." in text
+    assert "It is worse on tumours (su), 40.0 compared with 50.0 (umap-learn)." in text
 
 
 def test_unfinished_columns_say_so():

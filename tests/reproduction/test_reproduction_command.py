@@ -85,7 +85,7 @@ def test_an_interrupt_keeps_finished_cases(folder, reproduce, monkeypatch):
         return compute(name)
 
     monkeypatch.setattr(table1, "violations", violations)
-    assert "run the same command again to continue" in reproduce("table1", "--quick", code=130).err
+    assert "Run the same command again to continue" in reproduce("table1", "--quick", code=130).err
     assert len(json.loads((folder / "reproduction-quick" / "table1.json").read_text())["cases"]) == 2
     reproduce("table1", "--quick")
     assert len(calls) == 5
@@ -109,7 +109,7 @@ def test_an_interrupt_of_several_processes_leaves_no_traceback(folder):
     finally:
         signal.signal(signal.SIGINT, before)
     assert run.returncode == 130
-    assert "run the same command again to continue" in said
+    assert "Run the same command again to continue" in said
     assert not re.search("Traceback|Warning", said)
     assert json.loads(kept.read_text())["cases"]
 

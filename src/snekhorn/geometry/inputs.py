@@ -52,6 +52,15 @@ def check_finite(X: Any, name: str) -> None:
             )
 
 
+def check_squares(X: Any, *, dtype: Any = np.float64) -> None:
+    """Raise if sums of squared differences between entries of X, dense or sparse, could overflow `dtype`."""
+    if X.dtype.kind != "f":
+        return
+    largest = max(float(X.max()), -float(X.min()))
+    if largest > np.sqrt(float(np.finfo(dtype).max) / X.shape[0] / X.shape[1]) / 2.0:
+        raise InputError(f"X has entries up to {largest:.3g}, whose squares overflow; scale X down.")
+
+
 def check_cost_matrix(C: Any) -> NDArray[np.floating[Any]]:
     """Return C as a full cost matrix: square, finite, non-negative, symmetric, with zero diagonal."""
     C = check_points(C, name="the precomputed cost matrix X")

@@ -13,7 +13,7 @@ from ..embedding.initial_layout import pca_layout
 from ..errors import InputError, InputTypeError
 from ..geometry.costs import NeighborGraph, count_neighbors, search_neighbors
 from ..geometry.distance_metrics import check_metric, whitened
-from ..geometry.inputs import check_layout, check_points
+from ..geometry.inputs import check_layout, check_points, check_squares
 from ..runtime.checks import check_perplexity
 from ..runtime.execution import choose_execution
 from .neighbor_embedding import NeighborEmbedding
@@ -45,6 +45,8 @@ def sweep(model: Model, X: Any, perplexities: Iterable[float]) -> Iterator[Model
         raise InputError("sweep needs features and the method's own affinity; set affinity=None and a feature metric.")
     perplexities = _checked_list(perplexities)
     X = check_points(X)
+    if model.starts_from_pca:
+        check_squares(X)
     models: list[Model] = [clone(model).set_params(perplexity=perplexity) for perplexity in sorted(set(perplexities))]
     if not models:
         raise InputError("perplexities is empty; pass at least one.")

@@ -52,12 +52,15 @@ def check_finite(X: Any, name: str) -> None:
             )
 
 
-def check_squares(X: Any, *, dtype: Any = np.float64) -> None:
-    """Raise if sums of squared differences between entries of X, dense or sparse, could overflow `dtype`."""
-    if X.dtype.kind != "f":
-        return
-    largest = max(float(X.max()), -float(X.min()))
-    if largest > np.sqrt(float(np.finfo(dtype).max) / X.shape[0] / X.shape[1]) / 2.0:
+def largest_entry(X: Any) -> float:
+    """Return the largest absolute value in X, dense or sparse."""
+    return max(float(X.max()), -float(X.min()))
+
+
+def check_squares(X: Any) -> None:
+    """Raise if the squared differences between entries of X, dense or sparse, could overflow when summed."""
+    largest = largest_entry(X)
+    if largest > np.sqrt(float(np.finfo(float).max) / X.shape[0] / X.shape[1]) / 2.0:
         raise InputError(f"X has entries up to {largest:.3g}, whose squares overflow; scale X down.")
 
 

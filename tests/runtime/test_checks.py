@@ -138,5 +138,5 @@ def test_seeds(seed):
 
 @pytest.mark.parametrize("seed", [-1, 2**32, 99999999999999, 0.5, "a", [1], np.random.default_rng(0)])
 def test_values_that_are_no_seeds(seed):
-    with pytest.raises(InputError, match="random_state must be a whole number from 0 .*got"):
+    with pytest.raises(InputError, match=r"random_state must be a whole number from 0 .*got"):
         check_seed(seed)

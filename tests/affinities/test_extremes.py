@@ -14,6 +14,7 @@ from snekhorn.affinities import (
     SelfTuningAffinity,
     SymmetricEntropicAffinity,
 )
+from snekhorn.errors import InputError
 from snekhorn.geometry.neighbor_search import find_neighbors as find_graph
 from snekhorn.runtime.execution import Threads
 
@@ -30,6 +31,17 @@ X = clusters(60)
 def test_costs_out_of_range_are_an_error(affinity, factor, word, n_neighbors):
     with np.errstate(over="ignore"), pytest.raises(ValueError, match=word):
         affinity(n_neighbors=n_neighbors).fit(X * factor)
+
+
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis"])
+@pytest.mark.parametrize(
+    ("factor", "message"),
+    [(1e200, "overflow .*; scale it down"), (1e-200, "underflow .*; scale it up"), (1e-160, "underflow")],
+)
+def test_columns_whose_deviations_are_out_of_range_are_named(metric, factor, message):
+    points = X * np.where(np.arange(X.shape[1]) == 1, factor, 1.0)
+    with pytest.raises(InputError, match=f"column 1 of X has entries up to .*, whose squared differences {message}"):
+        EntropicAffinity(10.0, metric=metric).fit(points)
 
 
 def test_float32_costs_out_of_range_are_an_error():

@@ -3,12 +3,16 @@
 import re
 import subprocess
 import sys
+from datetime import time
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from snekhorn import __version__
 from snekhorn.cli.app import app
+from snekhorn.cli.output_files import color_values
 from snekhorn.registry import AFFINITIES, METHODS
 
 from ..page.reading import Page
@@ -23,6 +27,16 @@ def test_plot(folder, snekhorn, layout, suffix):
     snekhorn("plot", "layout.csv", "--color", "digit", "--out", f"t.{suffix}")
     start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
     assert (folder / f"t.{suffix}").read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize("kind", [pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")])
+def test_times_of_day_are_coloured_by_hour(folder, snekhorn, kind):
+    times = pa.array([time(0, 0), time(6, 30), None, time(23, 45)]).cast(kind)
+    table = pa.table({"x": [0.0, 1.0, 2.0, 3.0], "y": [0.0, 1.0, 4.0, 9.0], "time": times})
+    np.testing.assert_array_equal(color_values(table, "time"), [0.0, 6.5, np.nan, 23.75])
+    parquet.write_table(table, "t.parquet")
+    snekhorn("plot", "t.parquet", "--color", "time", "--out", "t.png")
+    assert (folder / "t.png").exists()
 
 
 def test_view(folder, snekhorn, layout, monkeypatch):

@@ -10,7 +10,9 @@ import sys
 import termios
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 INPUTS = {
     "empty.csv": b"",
@@ -28,6 +30,9 @@ INPUTS = {
     "alone.csv": b"a,b\n1,2\n",
     "fake.npz": b"a,b\n1,2\n",
     "what.xyz": b"a,b\n1,2\n",
+    "huge.csv": b"a,b\n1e200,2e200\n3e200,4e200\n5e200,7e200\n2e200,2e200\n",
+    "tiny.csv": b"a,b\n1e-200,2e-200\n3e-200,4e-200\n5e-200,7e-200\n2e-200,2e-200\n",
+    "words.csv": b"x,y\nu,1\nv,2\nw,3\nu,4\n",
 }
 
 CASES = {
@@ -85,6 +90,29 @@ CASES = {
     "no such model": (["transform", "no.npz", "good.csv", "--out", "t.csv"], "no.npz does not exist"),
     "several perplexities": (["affinity", "good.csv", "--out", "P.npz", "-p", "2,3"], "takes one perplexity, got 2, 3"),
     "affinity neighbours": (["affinity", "good.csv", "--out", "P.npz", "--neighbors", "-3"], "--neighbors must be"),
+    "affinity seed": (
+        ["affinity", "good.csv", "--out", "P.npz", "--seed", "-1"],
+        "--seed must be a whole number from 0",
+    ),
+    "large seed": (
+        ["affinity", "good.csv", "--out", "P.npz", "--seed", "99999999999999"],
+        "--seed must be a whole number from 0",
+    ),
+    "no columns": (["embed", "good.csv", "--columns", ""], "--columns is '', which has no values; pass at least one"),
+    "no perplexity": (["embed", "good.csv", "--perplexity", ""], "--perplexity is '', which has no values"),
+    "comma alone": (["affinity", "good.csv", "--out", "P.npz", "-p", ","], "--perplexity is ',', which has no values"),
+    "no coordinates": (["plot", "good.csv", "--out", "t.png", "--coordinates", ""], "--coordinates is '', which has"),
+    "components overflow": (["embed", "huge.csv", "--pca", "1"], "entries up to 7e+200, whose squares overflow"),
+    "deviations overflow": (["embed", "huge.csv", "--standardize"], "entries up to 7e+200, whose squares overflow"),
+    "initial layout overflows": (
+        ["embed", "huge.csv", "--metric", "manhattan"],
+        "X has entries up to 7e+200, whose squares overflow; scale X down.",
+    ),
+    "scales underflow": (["embed", "tiny.csv", "--metric", "mahalanobis"], "underflow for metric='mahalanobis'; scale"),
+    "text for coordinates": (
+        ["evaluate", "good.csv", "words.csv"],
+        "column 'x' of words.csv does not contain numbers; name the coordinates with --coordinates.",
+    ),
     "affinity kind": (["affinity", "good.csv", "--out", "P.csv"], "P.csv must end in .npz or .mtx"),
 }
 
@@ -172,3 +200,9 @@ def test_new_points_must_have_the_columns_of_the_model(inputs, snekhorn, content
     assert message in error
     assert "--columns" not in error
     assert not (inputs / "t.csv").exists()
+
+
+def test_text_for_coordinates_in_a_typed_file(inputs, snekhorn):
+    parquet.write_table(pa.table({"x": ["u", "v", "w", "u"], "y": [1.0, 2.0, 3.0, 4.0]}), "layout.parquet")
+    error = snekhorn("evaluate", "good.csv", "layout.parquet", "--quiet", code=2).stderr
+    assert "column 'x' of layout.parquet does not contain numbers; name the coordinates with --coordinates." in error

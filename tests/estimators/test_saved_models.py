@@ -142,6 +142,10 @@ class EntropicAffinity(SymmetricEntropicAffinity):
     """User-defined affinity with the name of an existing one."""
 
 
+class OwnPipeline(Pipeline):
+    """A pipeline of the user's own."""
+
+
 class OwnMethod(TSNEkhorn):
     """User-defined estimator."""
 
@@ -162,6 +166,27 @@ CANNOT_BE_SAVED = {
     ),
     "a parameter": (lambda X: quick(TSNEkhorn, init=pd.DataFrame(X[:, :2])).fit(X), "cannot save init="),
     "no model": (lambda X: X, "cannot save ndarray"),
+    "preprocessing alone": (lambda X: Preprocessing().fit(X), "cannot save Preprocessing; a file holds"),
+    "a pipeline without an estimator": (
+        lambda X: Pipeline([("preprocessing", Preprocessing())]).fit(X),
+        "cannot save Preprocessing; .* and, as its last step, one of these",
+    ),
+    "an estimator as an earlier step": (
+        lambda X: Pipeline([("first", quick(TSNE)), ("second", quick(TSNEkhorn))]).fit(X),
+        "cannot save TSNE; a file holds",
+    ),
+    "a step that is skipped": (
+        lambda X: Pipeline([("none", "passthrough"), ("layout", quick(TSNEkhorn))]).fit(X),
+        "cannot save 'passthrough'; a file holds",
+    ),
+    "a pipeline in a pipeline": (
+        lambda X: Pipeline([("whole", Pipeline([("layout", quick(TSNEkhorn))]))]).fit(X),
+        "cannot save Pipeline; a file holds",
+    ),
+    "a pipeline of the user's own": (
+        lambda X: OwnPipeline([("layout", quick(TSNEkhorn))]).fit(X),
+        "cannot save OwnPipeline; a file holds",
+    ),
 }
 
 
@@ -240,6 +265,11 @@ def _archive(path, **arrays):
         np.savez(file, **arrays)
 
 
+def _pipeline(*kinds):
+    steps = {str(i): {"class": kind, "state": {}} for i, kind in enumerate(kinds)}
+    return _header(**{"class": "Pipeline", "steps": steps})
+
+
 def _header(**changes):
     header = {"format": FORMAT, "class": "TSNE", "state": {}, **changes}
     return {HEADER: np.array(json.dumps(header))}
@@ -257,9 +287,14 @@ FOREIGN = {
     "a list": lambda path: _archive(path, **{HEADER: np.array("[]")}),
     "no format": lambda path: _archive(path, **{HEADER: np.array("{}")}),
     "format of text": lambda path: _archive(path, **_header(format="new")),
-    "pipeline of an unknown class": lambda path: _archive(
-        path, **_header(**{"class": "Pipeline", "steps": {"scale": {"class": "StandardScaler", "state": {}}}})
-    ),
+    "pipeline of an unknown class": lambda path: _archive(path, **_pipeline("StandardScaler", "TSNE")),
+    "pipeline without steps": lambda path: _archive(path, **_pipeline()),
+    "pipeline without an estimator": lambda path: _archive(path, **_pipeline("Preprocessing")),
+    "pipeline of two estimators": lambda path: _archive(path, **_pipeline("TSNE", "TSNE")),
+    "pipeline in the wrong order": lambda path: _archive(path, **_pipeline("TSNE", "Preprocessing")),
+    "pipeline in a pipeline": lambda path: _archive(path, **_pipeline("Preprocessing", "Pipeline")),
+    "pipeline whose steps are a list": lambda path: _archive(path, **_header(**{"class": "Pipeline", "steps": []})),
+    "preprocessing alone": lambda path: _archive(path, **_header(**{"class": "Preprocessing"})),
     "unknown class": lambda path: _archive(path, **_header(**{"class": "UMAP"})),
     "a function for a class": lambda path: _archive(path, **_header(**{"class": "clone"})),
     "array missing": lambda path: _archive(
@@ -282,6 +317,48 @@ def test_a_file_that_is_no_archive_is_called_that(written):
     written.write_text("x,y\n1,2\n")
     with pytest.raises(InputError, match="not an NPZ archive"):
         snekhorn.load(written)
+
+
+def _with_notes(path, notes):
+    """Rewrite a file as an earlier version wrote it: values beside the estimator are called notes."""
+    with np.load(path) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    header = json.loads(str(arrays[HEADER]))
+    del header["source"]
+    header["notes"] = {"kind": "dict", "items": notes}
+    _archive(path, **{**arrays, HEADER: np.array(json.dumps(header)), "notes.mean": np.zeros(3)})
+
+
+MEAN = {"kind": "array", "key": "notes.mean", "object": False}
+COLUMNS = {"kind": "list", "items": ["a", "b", "c"]}
+
+
+@pytest.mark.parametrize(
+    "notes", [{"columns": COLUMNS}, {"mean": MEAN, "components": MEAN}, {"columns": COLUMNS, "rep": "X_pca"}]
+)
+def test_earlier_files_with_preprocessing_are_refused(written, notes):
+    _with_notes(written, notes)
+    with pytest.raises(
+        InputError, match=rf"{written} was saved by an earlier version .* cannot read; run embed --save-model again\.$"
+    ):
+        snekhorn.load(written)
+
+
+@pytest.mark.parametrize("notes", [{}, {"rep": "X_pca"}])
+def test_earlier_files_of_bare_estimators_are_loaded(written, notes):
+    want = snekhorn.load(written)
+    _with_notes(written, notes)
+    found, source = load_with_source(written)
+    _same(found, want)
+    assert source == notes
+
+
+def test_a_source_may_have_any_names(X, tmp_path):
+    estimator, source = quick(TSNEkhorn).fit(X), {"columns": ["a", "b"], "mean": 3.0}
+    snekhorn.save(estimator, tmp_path / "m.npz", source=source)
+    found, again = load_with_source(tmp_path / "m.npz")
+    _same(found, estimator)
+    assert again == source
 
 
 def test_a_newer_format_is_refused(tmp_path):

@@ -6,6 +6,7 @@ from sklearn.base import clone
 
 from snekhorn import SNE, TSNE, SNEkhorn, TSNEkhorn
 from snekhorn.affinities import SymmetricEntropicAffinity
+from snekhorn.errors import InputError
 from snekhorn.estimators.sweep import sweep
 from snekhorn.geometry.neighbor_search import find_neighbors
 
@@ -87,6 +88,18 @@ def test_bad_parameters_are_errors_before_any_work():
         next(sweep(TSNEkhorn(), X, ()))
     with pytest.raises(ValueError, match="affinity=None"):
         next(sweep(TSNEkhorn(affinity="precomputed"), X, (5,)))
+
+
+@pytest.mark.parametrize("perplexities", [5, None, "30", [5, "a"], [[5]], [None], np.array(5.0), np.array([[5.0]])])
+def test_perplexities_that_are_not_a_list_of_numbers(perplexities):
+    with pytest.raises(InputError, match=r"perplexit(y|ies) must be a (finite|list of) number.*got"):
+        next(sweep(TSNEkhorn(), X, perplexities))
+
+
+def test_points_whose_components_overflow_are_refused_before_any_work(monkeypatch):
+    monkeypatch.setattr(SymmetricEntropicAffinity, "compute", lambda *args: pytest.fail("an affinity was computed"))
+    with pytest.raises(InputError, match=r"X has entries up to .*e\+200, whose squares overflow; scale X down"):
+        next(sweep(TSNEkhorn(metric="manhattan"), 1e200 * X, (5, 10)))
 
 
 def test_points_that_cannot_be_told_apart_are_refused(neighbours_only):

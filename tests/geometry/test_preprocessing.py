@@ -117,11 +117,32 @@ def test_an_array_must_have_as_many_columns():
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
-    [({"n_components": 0}, "n_components must be"), ({"standardize": "yes"}, "standardize must be")],
+    [
+        ({"n_components": 0}, "n_components must be"),
+        ({"standardize": "yes"}, "standardize must be"),
+        ({"random_state": "a"}, "random_state must be .*got 'a'"),
+        ({"random_state": -1}, "random_state must be .*got -1"),
+    ],
 )
 def test_wrong_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         Preprocessing(**parameters).fit(RNG.normal(size=(60, 5)))
+
+
+@pytest.mark.parametrize("shape", [(60, 5), (10, 50), (10, FEW_COLUMNS + 1)])
+@pytest.mark.parametrize("as_sparse", [False, True])
+@pytest.mark.parametrize("parameters", [{"n_components": 2}, {"standardize": True}])
+def test_values_whose_squares_overflow(shape, as_sparse, parameters):
+    X = 1e200 * RNG.uniform(-1.0, 1.0, size=shape)
+    with pytest.raises(InputError, match=r"X has entries up to .*e\+\d+, whose squares overflow; scale X down\.$"):
+        Preprocessing(**parameters).fit(sparse.csr_matrix(X) if as_sparse else X)
+
+
+@pytest.mark.parametrize("shape", [(60, 5), (10, 50), (10, FEW_COLUMNS + 1)])
+def test_large_float32_values_do_not_overflow(shape):
+    X = (RNG.uniform(-1.0, 1.0, size=shape) * np.linspace(1.0, 3.0, shape[1])).astype(np.float32)
+    scale = np.float32(2.0**125)
+    np.testing.assert_allclose(principal_components(X * scale, 2) / float(scale), principal_components(X, 2), atol=1e-3)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -3,6 +3,7 @@
 import gzip
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -206,3 +207,57 @@ def test_rep_is_for_anndata(tmp_path):
     (tmp_path / "t.csv").write_text(GOOD)
     with pytest.raises(InputError, match="--rep applies only to H5AD"):
         read_table(tmp_path / "t.csv", rep="X")
+
+
+@pytest.fixture
+def cells(tmp_path):
+    """An H5AD file whose entries of obsm are no matrices of numbers, and one like it without X."""
+    anndata = pytest.importorskip("anndata")
+    names = [f"c{i}" for i in range(6)]
+    for file, X in (("t.h5ad", np.ones((6, 2))), ("without.h5ad", None)):
+        written = anndata.AnnData(X, obs=pd.DataFrame(index=names))
+        written.obsm["words"] = pd.DataFrame({"a": list("uvwuvw"), "b": np.arange(6.0)}, index=names)
+        written.obsm["flags"] = pd.DataFrame({"a": [True, False] * 3, "b": np.arange(6)}, index=names)
+        written.obsm["cube"] = np.zeros((6, 2, 2))
+        written.obsm["complex"] = np.zeros((6, 2), dtype=complex)
+        written.write_h5ad(tmp_path / file)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("file", "rep", "message"),
+    [
+        ("t.h5ad", "words", r"obsm\['words'\] of .*t.h5ad does not contain only numbers .*'u'\); choose .* with --rep"),
+        ("t.h5ad", "cube", r"obsm\['cube'\] of .* is an array of float64 with shape \(6, 2, 2\); choose a 2-D array"),
+        ("t.h5ad", "complex", r"obsm\['complex'\] of .* is an array of complex128"),
+        ("without.h5ad", "X", r"without.h5ad has no X; choose an entry of obsm with --rep: .*'flags'"),
+        ("without.h5ad", None, r"without.h5ad has no X"),
+    ],
+)
+def test_anndata_without_numbers(cells, file, rep, message):
+    with pytest.raises(InputError, match=message):
+        read_table(cells / file, rep=rep)
+
+
+def test_an_anndata_frame_of_flags_and_numbers(cells):
+    np.testing.assert_array_equal(read_table(cells / "without.h5ad", rep="flags").X[:3], [[1, 0], [0, 1], [1, 2]])
+
+
+ODD_COLUMNS = {
+    "complex128": np.zeros(3, dtype=complex),
+    "V3": np.zeros(3, dtype="V3"),
+    "'a', '<i8'": np.zeros(3, dtype=[("a", int)]),
+    "S1": np.array([b"a", b"\xff", b"c"]),
+}
+
+
+@pytest.mark.parametrize("kind", ODD_COLUMNS)
+def test_npz_columns_of_a_type_that_a_table_cannot_hold(kind, tmp_path):
+    np.savez(tmp_path / "t.npz", X=np.ones((3, 2)), odd=ODD_COLUMNS[kind], y=np.arange(3))
+    table = read_table(tmp_path / "t.npz", label="y")
+    assert table.metadata.column_names == ["y"]
+    assert len(table.notes) == 1
+    assert table.notes[0].startswith("ignored 'odd': values of type ")
+    assert kind in table.notes[0]
+    with pytest.raises(InputError, match=r"column 'odd' of .*t.npz has the type .*, which is not supported; convert"):
+        read_table(tmp_path / "t.npz", label="odd")

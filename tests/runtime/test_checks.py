@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from snekhorn.errors import InputError
 from snekhorn.geometry.inputs import ROWS_AT_ONCE, check_cost_matrix, check_points
 from snekhorn.runtime.checks import (
     check_choice,
@@ -13,6 +14,7 @@ from snekhorn.runtime.checks import (
     check_jobs,
     check_perplexity,
     check_positive,
+    check_seed,
     clamp_perplexity,
 )
 
@@ -127,3 +129,14 @@ def test_numbers_are_no_booleans(value):
 @pytest.mark.parametrize("value", [None, 1, -1, np.int64(4)])
 def test_jobs(value):
     assert check_jobs(value) == value
+
+
+@pytest.mark.parametrize("seed", [None, 0, 2**32 - 1, np.int64(3), np.random.RandomState(0)])
+def test_seeds(seed):
+    check_seed(seed)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 99999999999999, 0.5, "a", [1], np.random.default_rng(0)])
+def test_values_that_are_no_seeds(seed):
+    with pytest.raises(InputError, match=r"random_state must be a whole number from 0 .*got"):
+        check_seed(seed)

@@ -13,7 +13,7 @@ import typer
 from ..errors import InputError
 from ..io.table_files import check_input
 from ..registry import AFFINITIES
-from ..runtime.checks import check_jobs
+from ..runtime.checks import check_jobs, check_seed
 from . import options
 from .input_points import Source, read_points
 from .options import DEFAULT_PERPLEXITY, parse_perplexities, split
@@ -66,12 +66,13 @@ def affinity(  # noqa: PLR0913
     with session(as_json=as_json, quiet=quiet, debug=debug) as run:
         check_input(input)
         check_jobs(jobs)
+        check_seed(seed)
         perplexities = parse_perplexities(perplexity)
         if neighbors < 0:
             raise InputError(f"--neighbors must be at least 0, got {neighbors}.")
         check_files([(out, (".npz", ".mtx"))], [input], force=force)
         model = _make_affinity(run, kind, perplexities)
-        source = Source(input, split(columns), label, id, rep)
+        source = Source(input, split(columns, "--columns"), label, id, rep)
         points = read_points(run, source, metric=metric, pca=pca, standardize=standardize, seed=seed)
         model.set_params(metric=metric, n_neighbors=neighbors or "auto", self_loops=self_loops, n_jobs=jobs)
         with run.stage("affinity", f"computing the {kind} affinity of {points.X.shape[0]:,} points"):

@@ -39,7 +39,7 @@ def plot(
     with session(as_json=as_json, quiet=quiet, debug=debug) as run:
         check_output(out, PLOTS, force=force)
         with run.stage("read", f"reading {embedding}"):
-            found = read_layouts(embedding, columns=split(coordinates))
+            found = read_layouts(embedding, columns=split(coordinates, "--coordinates"))
             if color is not None:
                 color_values(found.metadata, color)  # raises if there is no such column
         write_each(run, {out: lambda file: draw(found, file, color=color, title=title or embedding.name, dpi=dpi)})
@@ -69,7 +69,7 @@ def view(
         out = out or embedding.with_suffix(".html")
         check_output(out, PAGES, force=force)
         with run.stage("read", f"reading {embedding}"):
-            found = read_layouts(embedding, columns=split(coordinates))
+            found = read_layouts(embedding, columns=split(coordinates, "--coordinates"))
             if (d := found.only.shape[1]) != 2:
                 raise InputError(f"{embedding} is {d}-dimensional, but the page is 2-dimensional; use 'snekhorn plot'.")
         name = title or embedding.name

@@ -101,7 +101,7 @@ def embed(  # noqa: PLR0913
             verbose=run.shows_progress,
         )
         model.check_parameters()  # before a long file is read
-        source = Source(input, split(columns), label, id, rep)
+        source = Source(input, split(columns, "--columns"), label, id, rep)
         points = read_points(run, source, metric=metric, pca=pca, standardize=standardize, seed=seed)
         _check_color(run, points.table, color)
         fitted = _fit(run, model, points.X, perplexities)

@@ -63,8 +63,8 @@ def evaluate(  # noqa: PLR0913
 
         check_metric(metric)
         with run.stage("read", f"reading {input} and {embedding}"):
-            table = Source(input, split(columns), label, id, rep).read()
-            found = read_layouts(embedding, columns=split(coordinates))
+            table = Source(input, split(columns, "--columns"), label, id, rep).read()
+            found = read_layouts(embedding, columns=split(coordinates, "--coordinates"))
             _check_lengths(input, embedding, table, found)
             order = _match_rows(run, input, embedding, table, found, asked=id is not None)
         if standardize:

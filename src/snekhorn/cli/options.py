@@ -68,9 +68,9 @@ Coordinates = Annotated[
 ]
 
 
-def split(values: list[str] | None) -> list[str] | None:
-    """Split comma-separated values of one or several options; double quotes protect a comma."""
-    if values is None:
+def split(values: list[str] | None, option: str) -> list[str] | None:
+    """Split the comma-separated values of an option, given once or several times; double quotes protect a comma."""
+    if not values:
         return None
     try:
         lines = [next(csv.reader([value], skipinitialspace=True, strict=True), []) for value in values]
@@ -78,13 +78,16 @@ def split(values: list[str] | None) -> list[str] | None:
         raise InputError(
             f"{', '.join(values)} has an opening double quote without a closing one; quote whole names."
         ) from None
-    return [part.strip() for line in lines for part in line if part.strip()]
+    parts = [part.strip() for line in lines for part in line if part.strip()]
+    if not parts:
+        raise InputError(f"{option} is {', '.join(values)!r}, which has no values; pass at least one, or leave it out.")
+    return parts
 
 
 def parse_perplexities(values: list[str] | None) -> list[float]:
     """Parse the requested perplexities and drop duplicates; return an empty list if there are none."""
     found: dict[str, float] = {}
-    for text in split(values) or []:
+    for text in split(values, "--perplexity") or []:
         try:
             perplexity = float(text)
         except ValueError:

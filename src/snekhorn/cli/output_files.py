@@ -26,6 +26,8 @@ PAGES = (".html",)
 MODELS = (".npz",)
 SECONDS_PER_YEAR = 365.2425 * 86400.0  # dates are coloured by year, as a decimal number
 
+NANOSECONDS_PER_HOUR = 3.6e12  # times of day are coloured by hour, as a decimal number
+
 
 @dataclass(frozen=True)
 class Outputs:
@@ -109,10 +111,14 @@ def draw(found: Layouts, file: Path, *, color: str | None, title: str, dpi: int 
 
 
 def color_values(metadata: pa.Table, name: str) -> Any:
-    """Return the values of a column to colour by; dates become decimal years."""
+    """Return the values of a column to colour by; dates become decimal years, and times of day hours."""
     values = column_values(metadata, name)
-    if not pa.types.is_temporal(metadata.schema.field(name).type):
+    kind = metadata.schema.field(name).type
+    if not pa.types.is_temporal(kind):
         return values
+    if pa.types.is_time(kind):
+        nanoseconds = metadata.column(name).cast(pa.time64("ns")).cast(pa.int64())
+        return nanoseconds.to_numpy().astype(float) / NANOSECONDS_PER_HOUR
     return values.astype("datetime64[s]").astype(float) / SECONDS_PER_YEAR + 1970.0
 
 

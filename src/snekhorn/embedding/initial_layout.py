@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..geometry.inputs import largest_entry
 from ..geometry.preprocessing import principal_components
 from .charge_sums import Array
 
@@ -59,7 +60,7 @@ def spectral_layout(P: Any, n_components: int, seed: int = 0) -> Array:
 def _rounding(X: Any) -> float:
     """Return the variation that rounding alone may cause in X or in its float64 components."""
     eps = max(2 * float(np.finfo(X.dtype).eps), 64 * float(np.finfo(float).eps))
-    return eps * max(float(X.max()), -float(X.min()))
+    return eps * largest_entry(X)
 
 
 def _scaled(Z: Array, seed: int) -> Array:

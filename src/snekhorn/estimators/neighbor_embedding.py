@@ -22,7 +22,7 @@ from ..embedding.placing import frozen_field, place
 from ..embedding.schedule import make_optimizer, make_schedule
 from ..errors import InputError, reported_as_input_errors
 from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY
-from ..geometry.inputs import check_affinity_matrix, check_finite, check_layout
+from ..geometry.inputs import check_affinity_matrix, check_finite, check_layout, check_squares
 from ..geometry.neighbor_index import NeighborIndex
 from ..runtime.execution import Execution, choose_execution
 from ..runtime.user_warnings import warn
@@ -208,6 +208,8 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         affinity = self._make_affinity(n)
         method = choose_method(self.method, n, self.n_components)
         self._check_resources(X, affinity, method, execution)
+        if self.starts_from_pca and not isinstance(X, tuple):
+            check_squares(X)  # before the long computation of P
         P = X if affinity is None else affinity.fit_transform(X)
         self._keep_report_of(affinity)
         if Z is None:

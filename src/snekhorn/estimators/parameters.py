@@ -6,7 +6,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
 from ..affinities.affinity import Affinity
 from ..embedding.descent import Callback
@@ -15,7 +14,7 @@ from ..embedding.schedule import OptimizerName
 from ..errors import InputError
 from ..geometry.costs import count_neighbors
 from ..geometry.distance_metrics import check_metric
-from ..runtime.checks import check_choice, check_count, check_jobs, check_perplexity, check_positive
+from ..runtime.checks import check_choice, check_count, check_jobs, check_perplexity, check_positive, check_seed
 
 Init: TypeAlias = Literal["pca", "spectral", "random"]
 Method: TypeAlias = Literal["auto", "exact", "fft"]
@@ -79,6 +78,12 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         """Metric of the affinity: its own if it is an object, otherwise the parameter `metric`."""
         return str(getattr(self.affinity, "metric", self.metric))
 
+    @property
+    def starts_from_pca(self) -> bool:
+        """Whether the initial layout is computed from the principal components of X."""
+        given = self.takes_affinity or self.cost_metric == "precomputed"
+        return not given and isinstance(self.init, str) and self.init == "pca"
+
     def check_parameters(self) -> None:
         """Raise for values that are invalid for any data."""
         check_count(self.n_components, "n_components", largest=3)
@@ -98,7 +103,7 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         check_choice(self.method, "method", ("auto", "exact", "fft"))
         choose_method(self.method, 2, self.n_components)
         check_jobs(self.n_jobs)
-        self._check_seed()
+        check_seed(self.random_state)
         if not isinstance(self.verbose, bool | np.bool_):  # accept numbers, the verbosity levels of other packages
             check_count(self.verbose, "verbose", smallest=0)
         if any(not callable(callback) for callback in self.callback_list()):
@@ -121,12 +126,3 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
                 "affinity must be None, 'precomputed' or an object from snekhorn.affinities; got "
                 f"{self.affinity!r}. To pass P itself, set affinity='precomputed' and pass P as X."
             )
-
-    def _check_seed(self) -> None:
-        try:
-            check_random_state(self.random_state)
-        except ValueError as error:
-            raise InputError(
-                "random_state must be a whole number from 0 to 2**32 - 1, a numpy.random.RandomState or None; "
-                f"got {self.random_state!r}."
-            ) from error

@@ -32,6 +32,7 @@ PIPELINE = "Pipeline"
 PREPROCESSING = {Preprocessing.__name__: Entry("geometry.preprocessing", Preprocessing.__name__)}
 REPORTS = {"EmbeddingReport": EmbeddingReport, "SolveReport": SolveReport}
 NOTHING = {"kind": "dict", "items": {}}
+EARLIER_PREPROCESSING = ("columns", "mean", "components")  # an earlier layout of the format kept it in these notes
 UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, EOFError, OSError, BadZipFile)
 
 
@@ -51,11 +52,12 @@ def save(model: Any, path: Any, *, source: Mapping[str, Any] | None = None) -> N
     source : mapping or None, default=None
         Plain values that describe the input file of the model, for `load_with_source`.
     """
+    _check_model(model)
     archive: dict[str, Any] = {}
     header = {
         "format": FORMAT,
         **_pack_model(model, "", archive),
-        "notes": _pack(dict(source or {}), "notes", archive),
+        "source": _pack(dict(source or {}), "source", archive),
     }
     archive[HEADER] = np.array(json.dumps(header))
     with open(path, "wb") as file:
@@ -89,11 +91,36 @@ def load_with_source(path: Any) -> tuple[Any, dict[str, Any]]:
             header = json.loads(str(archive[HEADER]))
             version = int(header["format"])
             if version <= FORMAT:
-                return _unpack_model(header, archive), _unpack(header.get("notes", NOTHING), archive)
+                notes = _unpack(header.get("notes", NOTHING), archive)
+                if header["class"] != PIPELINE and any(name in notes for name in EARLIER_PREPROCESSING):
+                    raise InputError(
+                        f"{path} was saved by an earlier version of snekhorn, with preprocessing that this version "
+                        "cannot read; run embed --save-model again."
+                    )
+                source = _unpack(header.get("source", NOTHING), archive)
+                return _unpack_model(header, archive), {**notes, **source}
+        except InputError:
+            raise
         except UNREADABLE as error:
             reason = f"{type(error).__name__}: {error}"
             raise InputError(f"{path} was not written by snekhorn, or is corrupt ({reason}).") from error
     raise InputError(f"{path} has format {version}, but this version reads formats up to {FORMAT}; upgrade snekhorn.")
+
+
+def _check_model(model: Any) -> None:
+    """Raise unless the model is one that a file can hold."""
+    steps = [step for _, step in model.steps] if type(model) is Pipeline else [model]
+    listed = [*[PREPROCESSING] * (len(steps) - 1), classes(METHODS.values())]
+    for step, entries in zip(steps, listed, strict=True):
+        if not _is_listed(type(step), entries):
+            raise InputTypeError(
+                f"cannot save {_called(step)}; a file holds one of {_names(METHODS)}, or a pipeline of "
+                f"{Preprocessing.__name__} and, as its last step, one of these. Use pickle or joblib for other models."
+            )
+
+
+def _called(step: Any) -> str:
+    return repr(step) if isinstance(step, str) else type(step).__name__
 
 
 def _pack_model(model: Any, prefix: str, archive: dict[str, Any]) -> dict[str, Any]:
@@ -101,25 +128,26 @@ def _pack_model(model: Any, prefix: str, archive: dict[str, Any]) -> dict[str, A
     if isinstance(model, Pipeline):
         steps = {name: _pack_model(step, f"{prefix}{name}.", archive) for name, step in model.steps}
         return {"class": PIPELINE, "steps": steps}
-    kind = type(model).__name__
-    if not _is_listed(type(model), _model_entries()):
-        raise InputTypeError(
-            f"cannot save {kind}; a file holds one of {_names(METHODS)}, or a pipeline of "
-            f"{Preprocessing.__name__} and one of these. Use pickle or joblib for other models."
-        )
     check_is_fitted(model)
     state = {name: None if name == "callbacks" else value for name, value in vars(model).items()}
     return {
-        "class": kind,
+        "class": type(model).__name__,
         "state": {name: _pack(value, f"{prefix}{name}", archive) for name, value in state.items()},
     }
 
 
 def _unpack_model(described: dict[str, Any], archive: Any) -> Any:
     """Invert `_pack_model`."""
-    if described["class"] == PIPELINE:
-        return Pipeline([(name, _unpack_model(step, archive)) for name, step in described["steps"].items()])
-    model = _load_class(described["class"], _model_entries())()
+    methods = classes(METHODS.values())
+    if described["class"] != PIPELINE:
+        return _unpack_step(described, methods, archive)
+    *others, last = described["steps"].items()
+    steps = [(name, _unpack_step(step, PREPROCESSING, archive)) for name, step in others]
+    return Pipeline([*steps, (last[0], _unpack_step(last[1], methods, archive))])
+
+
+def _unpack_step(described: dict[str, Any], entries: dict[str, Entry], archive: Any) -> Any:
+    model = _load_class(described["class"], entries)()
     for name, value in described["state"].items():
         setattr(model, name, _unpack(value, archive))
     return model
@@ -188,10 +216,6 @@ def _unpack(value: Any, archive: Any) -> Any:
         return reference
     made_by = REPORTS.get(kind) or _load_class(kind, classes(AFFINITIES.values()))
     return made_by(**parts)
-
-
-def _model_entries() -> dict[str, Entry]:
-    return {**classes(METHODS.values()), **PREPROCESSING}
 
 
 def _names(entries: dict[str, Entry]) -> str:

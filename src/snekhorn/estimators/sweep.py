@@ -10,10 +10,11 @@ from sklearn.base import clone
 from ..affinities.affinity import Affinity
 from ..affinities.symmetric_entropic import SymmetricEntropicAffinity
 from ..embedding.initial_layout import pca_layout
-from ..errors import InputError
+from ..errors import InputError, InputTypeError
 from ..geometry.costs import NeighborGraph, count_neighbors, search_neighbors
 from ..geometry.distance_metrics import check_metric, whitened
-from ..geometry.inputs import check_layout, check_points
+from ..geometry.inputs import check_layout, check_points, check_squares
+from ..runtime.checks import check_perplexity
 from ..runtime.execution import choose_execution
 from .neighbor_embedding import NeighborEmbedding
 
@@ -42,7 +43,10 @@ def sweep(model: Model, X: Any, perplexities: Iterable[float]) -> Iterator[Model
     """
     if model.affinity is not None or model.metric == "precomputed":
         raise InputError("sweep needs features and the method's own affinity; set affinity=None and a feature metric.")
+    perplexities = _checked_list(perplexities)
     X = check_points(X)
+    if model.starts_from_pca:
+        check_squares(X)
     models: list[Model] = [clone(model).set_params(perplexity=perplexity) for perplexity in sorted(set(perplexities))]
     if not models:
         raise InputError("perplexities is empty; pass at least one.")
@@ -63,6 +67,16 @@ def sweep(model: Model, X: Any, perplexities: Iterable[float]) -> Iterator[Model
         one.set_params(affinity="precomputed", init=start).fit(P)
         one.affinity_report_, one.perplexity_ = affinity.report_, affinity.perplexity_
         yield one
+
+
+def _checked_list(perplexities: Any) -> list[float]:
+    """Return the perplexities as a list; raise unless each is a finite number above 1."""
+    if isinstance(perplexities, str) or not isinstance(perplexities, Iterable):
+        raise InputTypeError(f"perplexities must be a list of numbers, got {perplexities!r}; pass [10, 30], say.")
+    found = list(perplexities)
+    for perplexity in found:
+        check_perplexity(perplexity)
+    return found
 
 
 def _shared_neighbors(largest: Affinity, X: Any) -> NeighborGraph:

@@ -14,6 +14,7 @@ Array: TypeAlias = NDArray[Any]  # float64, or float32 if the input is float32
 
 # Metrics computed from squared differences: "minkowski" has order 2, and "nan_euclidean" never sees NaN here.
 DIRECT_METRICS = ("sqeuclidean", "euclidean", "l2", "minkowski", "nan_euclidean", "cosine")
+SMALLEST_DEVIATION = float(np.sqrt(np.finfo(float).tiny))  # the square of a smaller one loses digits
 SCALED_METRICS = ("seuclidean", "mahalanobis")  # their scales are estimated from the data
 
 
@@ -60,7 +61,10 @@ def whitened(X: Any, metric: str) -> tuple[Any, str]:
     constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
     if constant.size:
         raise InputError(f"column {constant[0]} of X is constant, so metric={metric!r} is undefined; drop it.")
-    points = (X - X.mean(axis=0, dtype=float)) / X.std(axis=0, dtype=float, ddof=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, deviations = X.mean(axis=0, dtype=float), X.std(axis=0, dtype=float, ddof=1)
+    _check_deviations(X, deviations, metric)
+    points = (X - mean) / deviations
     if metric == "mahalanobis":
         covariance = np.atleast_2d(np.cov(points, rowvar=False))
         rank = np.linalg.matrix_rank(covariance, hermitian=True)
@@ -80,6 +84,18 @@ def scales_of(X: Any, metric: str) -> dict[str, Any] | None:
     if metric == "mahalanobis":
         return {"VI": np.linalg.inv(np.atleast_2d(np.cov(X, rowvar=False, dtype=float)))}
     return None
+
+
+def _check_deviations(X: Array, deviations: Array, metric: str) -> None:
+    """Raise if the squares in a standard deviation overflow, or are too small to be precise."""
+    out_of_range = ~((deviations > SMALLEST_DEVIATION) & (deviations < np.inf))
+    if out_of_range.any():
+        column = np.flatnonzero(out_of_range)[0]
+        small = deviations[column] <= SMALLEST_DEVIATION
+        raise InputError(
+            f"column {column} of X has entries up to {np.abs(X[:, column]).max():.3g}, whose squared differences "
+            f"{'underflow' if small else 'overflow'} for metric={metric!r}; scale it {'up' if small else 'down'}."
+        )
 
 
 def _check_sparse_metric(metric: str) -> None:

@@ -52,6 +52,18 @@ def check_finite(X: Any, name: str) -> None:
             )
 
 
+def largest_entry(X: Any) -> float:
+    """Return the largest absolute value in X, dense or sparse."""
+    return max(float(X.max()), -float(X.min()))
+
+
+def check_squares(X: Any) -> None:
+    """Raise if the squared differences between entries of X, dense or sparse, could overflow when summed."""
+    largest = largest_entry(X)
+    if largest > np.sqrt(float(np.finfo(float).max) / X.shape[0] / X.shape[1]) / 2.0:
+        raise InputError(f"X has entries up to {largest:.3g}, whose squares overflow; scale X down.")
+
+
 def check_cost_matrix(C: Any) -> NDArray[np.floating[Any]]:
     """Return C as a full cost matrix: square, finite, non-negative, symmetric, with zero diagonal."""
     C = check_points(C, name="the precomputed cost matrix X")

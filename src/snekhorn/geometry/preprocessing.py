@@ -18,8 +18,8 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import InputError, did_you_mean, reported_as_input_errors
-from ..runtime.checks import check_choice, check_count
-from .inputs import check_finite
+from ..runtime.checks import check_choice, check_count, check_seed
+from .inputs import check_finite, check_squares, largest_entry
 
 FEW_COLUMNS = 2000  # with more columns, decomposing the covariance matrix takes longer than decomposing X
 ROWS_AT_ONCE = 4096  # rows converted to float64 at a time, so that a memory-mapped file is never copied in full
@@ -89,6 +89,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         check_choice(self.standardize, "standardize", (True, False))
         if self.n_components is not None:
             check_count(self.n_components, "n_components")
+        check_seed(self.random_state)
         with reported_as_input_errors():
             X = validate_data(self, X, accept_sparse=SPARSE_FORMATS, ensure_all_finite=False, ensure_min_samples=2)
         check_finite(X, "X")
@@ -99,6 +100,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
             self.feature_names_in_ = np.array(feature_names, dtype=object)
         self.mean_, self.scale_, self.components_ = None, None, None
         if self.standardize:
+            check_squares(X)
             self.mean_, self.scale_ = _moments(X)
         if self.n_components is not None and self.n_components < min(n, p):
             if self.standardize:
@@ -216,6 +218,7 @@ def _principal_axes(X: Any, n_components: int, random_state: Any) -> tuple[Array
     X = sparse.csr_matrix(X) if sparse.issparse(X) else X  # for slicing rows below
     n, p = X.shape
     n_components = min(n_components, n - 1, p)
+    check_squares(X)
     if p <= min(FEW_COLUMNS, 2 * n):
         return _axes_from_covariance(X, n_components)
     if sparse.issparse(X) and p > FEW_COLUMNS:
@@ -239,7 +242,8 @@ def _axes_from_covariance(X: Any, n_components: int) -> tuple[Array, Array]:
 def _axes_from_singular_vectors(X: Any, n_components: int, random_state: Any) -> tuple[Array, Array]:
     """Decompose a centred copy; a float32 mean could be off by more than X varies, so the mean is float64."""
     mean = _mean(X)
-    centred = np.empty(X.shape, dtype=np.float32 if X.dtype == np.float32 else np.float64)
+    in_float32 = X.dtype == np.float32 and largest_entry(X) < np.finfo(np.float32).max / X.shape[0] / X.shape[1]
+    centred = np.empty(X.shape, dtype=np.float32 if in_float32 else np.float64)  # float64 if sums would overflow
     for rows, block in _blocks(X):
         centred[rows] = block - mean
     solver = "full" if X.shape[1] <= FEW_COLUMNS else "randomized"

@@ -103,9 +103,25 @@ def _as_table(path: Path, X: Any, columns: dict[str, NDArray[Any]], wanted: Want
         chosen = [_position(path, name, names, wanted) for name in wanted.columns]
         X, names = X[:, chosen], [names[i] for i in chosen]
     check_finite_values(path, X, names, wanted.remedy)
-    texts = {name: values.astype(str) if values.dtype.kind == "S" else values for name, values in columns.items()}
-    metadata = pa.table({name: pa.array(values) for name, values in texts.items()})
-    return Table(X, names, metadata if columns else no_metadata(X.shape[0]), wanted.id, wanted.label)
+    metadata, notes = _arrow_columns(path, columns, wanted)
+    return Table(X, names, pa.table(metadata) if metadata else no_metadata(X.shape[0]), wanted.id, wanted.label, notes)
+
+
+def _arrow_columns(path: Path, columns: dict[str, NDArray[Any]], wanted: Wanted) -> tuple[dict[str, Any], list[str]]:
+    """Convert columns to Arrow; ignore, with a note, those of a type that Arrow does not have."""
+    found: dict[str, Any] = {}
+    notes: list[str] = []
+    for name, values in columns.items():
+        try:
+            found[name] = pa.array(values.astype(str) if values.dtype.kind == "S" else values)
+        except (pa.ArrowException, UnicodeDecodeError):
+            if name in (wanted.label, wanted.id):
+                raise InputError(
+                    f"column {name!r} of {path} has the type {values.dtype}, which is not supported; "
+                    "convert it to numbers or text."
+                ) from None
+            notes.append(f"ignored {name!r}: values of type {values.dtype} are not supported")
+    return found, notes
 
 
 def _position(path: Path, name: str, names: list[str], wanted: Wanted) -> int:
@@ -152,10 +168,10 @@ def _anndata_table(path: Path, adata: Any, wanted: Wanted, rep: str | None) -> T
         rep = DEFAULT_REP if DEFAULT_REP in adata.obsm else "X"
     if rep != "X" and rep not in adata.obsm:
         raise InputError(f"{path} has no obsm[{rep!r}]; {did_you_mean(rep, ['X', *adata.obsm])}")
-    if rep == "X" and adata.X is None:
+    if rep == "X" and not _has_x(adata):
         raise InputError(f"{path} has no X; choose an entry of obsm with --rep: {did_you_mean(rep, adata.obsm)}")
-    X = adata.X[:] if rep == "X" else adata.obsm[rep]
-    X = sparse.csr_matrix(X) if sparse.issparse(X) else np.asarray(X)
+    source = "X" if rep == "X" else f"obsm[{rep!r}]"
+    X = _as_numbers(path, source, adata.X[:] if rep == "X" else adata.obsm[rep])
     names = list(map(str, adata.var_names)) if rep == "X" else [f"{rep}_{i + 1}" for i in range(X.shape[1])]
     if 0 in X.shape:
         raise InputError(f"{path} has {X.shape[0]} cells and {X.shape[1]} features; pass a file with cells.")
@@ -167,8 +183,32 @@ def _anndata_table(path: Path, adata: Any, wanted: Wanted, rep: str | None) -> T
     for name in (wanted.label, id):
         if name is not None and name not in columns:
             raise InputError(f"{path} has no obs column {name!r}; {did_you_mean(name, columns)}")
-    source = "X" if rep == "X" else f"obsm[{rep!r}]"
     return Table(X, names, pa.table(columns), id, wanted.label, [f"using {source} as features"], rep)
+
+
+def _has_x(adata: Any) -> bool:
+    try:
+        return adata.X is not None
+    except KeyError:  # anndata looks X up in the file without checking that it is there
+        return False
+
+
+def _as_numbers(path: Path, source: str, values: Any) -> Any:
+    """Return X or an entry of obsm as a matrix of numbers."""
+    X = sparse.csr_matrix(values) if sparse.issparse(values) else np.asarray(values)
+    if X.dtype.kind == "O":  # a data frame whose columns have different types
+        try:
+            X = X.astype(float)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"{source} of {path} does not contain only numbers ({error}); choose another entry with --rep."
+            ) from None
+    if X.ndim != 2 or X.dtype.kind not in "biuf":
+        raise InputError(
+            f"{source} of {path} is an array of {X.dtype} with shape {X.shape}; "
+            "choose a 2-D array of numbers with --rep."
+        )
+    return X
 
 
 def _obs_column(values: Any) -> Any:

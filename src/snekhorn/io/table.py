@@ -162,6 +162,11 @@ def _features(path: Path, schema: pa.Schema, wanted: Wanted, id: str | None) -> 
         found = wanted.leading(schema.names)
         if not found:
             raise InputError(f"{path} does not start with columns x and y; name the coordinates with --coordinates.")
+        for name in found:
+            if not is_number(schema.field(name).type):
+                raise InputError(
+                    f"column {name!r} of {path} does not contain numbers; name the coordinates with --coordinates."
+                )
         return found
     features = [field.name for field in schema if is_number(field.type) and field.name not in (id, wanted.label)]
     if not features:

@@ -71,5 +71,18 @@ def check_jobs(n_jobs: Any) -> int | None:
     return int(n_jobs)
 
 
+def check_seed(seed: Any) -> None:
+    """Raise unless `seed` can be the parameter `random_state`."""
+    from sklearn.utils import check_random_state  # imported here because it is slow to load
+
+    try:
+        check_random_state(seed)
+    except ValueError as error:
+        raise InputError(
+            "random_state must be a whole number from 0 to 2**32 - 1, a numpy.random.RandomState or None; "
+            f"got {seed!r}."
+        ) from error
+
+
 def _is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)

@@ -34,7 +34,7 @@ def tsnekhorn(
     random_state: Any = 0,
     copy: bool = False,
 ) -> AnnData | None:
-    """Lay out the cells of an AnnData object; write the layout to `obsm` and its parameters to `uns`.
+    """Lay out the cells of an AnnData object; write the layout to `obsm` and its description to `uns`.
 
     Parameters
     ----------
@@ -44,10 +44,10 @@ def tsnekhorn(
         Entry of `obsm` to lay out, or "X". None uses "X_pca" if it exists, otherwise "X".
     obsp : str or None, default=None
         Entry of `obsp` with the distances to the nearest neighbours, such as "distances" from `scanpy.pp.neighbors`.
-        They are used unchanged, without a new neighbour search.
+        No new neighbour search is run.
     perplexity : float or None, default=None
-        Effective number of neighbours per cell. None means 30 or, with `obsp`, at most a third of the number of
-        neighbours in that graph.
+        Effective number of neighbours per cell. None means 30. With `obsp`, it means a third of the median
+        number of neighbours, but at least 2 and at most 30.
     n_components : int, default=2
         Dimension of the layout.
     model : estimator or None, default=None
@@ -65,7 +65,7 @@ def tsnekhorn(
     Returns
     -------
     AnnData or None
-        The copy, if `copy` is set.
+        The copy if `copy` is True, otherwise None.
 
     Examples
     --------

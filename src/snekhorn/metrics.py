@@ -24,7 +24,7 @@ sample : "auto", int or None, default="auto"
 random_state : int, RandomState instance or None, default=0
     Random seed for the sample.
 n_jobs : int or None, default=None
-    Number of threads. None and -1 use all cores. The result does not depend on it.
+    Number of threads. None and -1 use all cores. The result does not depend on this number.
 """
 
 from __future__ import annotations

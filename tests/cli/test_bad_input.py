@@ -65,7 +65,7 @@ CASES = {
     "exists": (["embed", "good.csv", "--out", "text.csv"], "text.csv already exists; pass --force"),
     "the input": (
         ["embed", "good.csv", "--out", "good.csv", "--force"],
-        "good.csv is given twice, or is also the input",
+        "good.csv is given twice, or is also an input",
     ),
     "twice": (["embed", "good.csv", "--plot", "t.png", "--out", "t.png"], "t.png must end in .parquet"),
     "output kind": (["embed", "good.csv", "--out", "t.xls"], "t.xls must end in .parquet"),
@@ -81,14 +81,17 @@ CASES = {
     ),
     "page of a 3-D layout": (
         ["view", "space.csv", "--no-open"],
-        "space.csv is 3-dimensional, but the page is 2-dimensional",
+        "space.csv is 3-dimensional, but the page shows only two dimensions",
     ),
     "no threads": (["embed", "good.csv", "--jobs", "0"], "--jobs must be a number of threads"),
     "no tolerance": (["embed", "good.csv", "--tol", "-1"], "--tol must be"),
-    "affinity over its input": (["affinity", "fake.npz", "--out", "fake.npz", "--force"], "is also the input"),
+    "affinity over its input": (["affinity", "fake.npz", "--out", "fake.npz", "--force"], "is also an input"),
     "named twice": (["embed", "good.csv", "--html", "t.html", "--plot", "t.html"], "t.html must end in .png"),
     "no such model": (["transform", "no.npz", "good.csv", "--out", "t.csv"], "no.npz does not exist"),
-    "several perplexities": (["affinity", "good.csv", "--out", "P.npz", "-p", "2,3"], "takes one perplexity, got 2, 3"),
+    "several perplexities": (
+        ["affinity", "good.csv", "--out", "P.npz", "-p", "2,3"],
+        "takes one perplexity, but got 2, 3",
+    ),
     "affinity neighbours": (["affinity", "good.csv", "--out", "P.npz", "--neighbors", "-3"], "--neighbors must be"),
     "affinity seed": (
         ["affinity", "good.csv", "--out", "P.npz", "--seed", "-1"],

@@ -81,7 +81,7 @@ def no_work(monkeypatch):
         ("init", [["a", "b"]] * 12, "(12, 2)"),
         ("init", np.full((12, 2), np.nan), "must be finite"),
         ("init", np.full((12, 2), np.inf), "must be finite"),
-        ("init", np.zeros((12, 2)), "in one place"),
+        ("init", np.zeros((12, 2)), "at the same position"),
         ("early_exaggeration", 0, "positive"),
         ("exaggeration", -1.0, "positive"),
         ("learning_rate", 0.0, "positive"),
@@ -173,7 +173,11 @@ def test_points(kind, X, parts, no_work):
         pytest.param(_changed(AFFINITY, (4, 1), -0.5), ["affinity X", "negative", "-0.5", ">= 0"], id="negative"),
         pytest.param(_changed(AFFINITY, (4, 1), np.nan), ["affinity X", "nan", "impute"], id="nan"),
         pytest.param(_changed(AFFINITY, (4, 1), np.inf), ["affinity X", "inf", "drop"], id="infinite"),
-        pytest.param(AFFINITY[:, :9], ["affinity='precomputed'", "square", "(12, 9)", "pass P"], id="not square"),
+        pytest.param(
+            AFFINITY[:, :9],
+            ["affinity='precomputed'", "square", "(12, 9)", "pass the affinity matrix as X"],
+            id="not square",
+        ),
         pytest.param(_changed(AFFINITY, 4, 0.0), ["row 4", "zero", "remove points"], id="zero row"),
         pytest.param(AFFINITY[:1, :1], ["affinity X", "1 x 1", "at least 2 points"], id="one point"),
     ],
@@ -203,7 +207,7 @@ def test_sne_takes_an_asymmetric_affinity():
         pytest.param(
             _changed(squared_distances(POINTS), (0, 1), 99.0), ["cost matrix X", "symmetric"], id="asymmetric"
         ),
-        pytest.param(sparse.csr_matrix((12, 12)), ["12 isolated points", "leave these"], id="empty graph"),
+        pytest.param(sparse.csr_matrix((12, 12)), ["isolated points (12 in total", "leave these"], id="empty graph"),
         pytest.param(([[1], [2]], [[1.0], [1.0]]), ["indices", "between 0 and 1", "2"], id="index beyond"),
         pytest.param((), ["X is a tuple", "(indices, distances)", "()", "(n, k)"], id="empty tuple"),
         pytest.param((1, 2), ["X is a tuple", "(indices, distances)", "(int, int)", "(n, k)"], id="numbers"),

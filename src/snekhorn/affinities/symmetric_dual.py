@@ -116,7 +116,7 @@ class SymmetricDual:
         return np.asarray(held)
 
     def _log_residual(self, mass: Array, mass_log: Array) -> Array:
-        """Return the right-hand side of Newton's method for log(row sum) = 0 and h(row / row sum) = h_i.
+        """Return the right-hand side of Newton's method for log(row sum) = 0 and entropy(row / row sum) = h_i.
 
         These equations have the same roots as the gradient, and the matrix is still the Hessian. Far from the roots,
         where row sums are off by orders of magnitude, they are nearly linear, unlike the gradient.

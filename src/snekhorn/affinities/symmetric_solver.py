@@ -103,8 +103,8 @@ class SymmetricSolver:
     def _start(self, cost: Cost, target: Array, last: Array | None = None) -> tuple[SymmetricDual, Array, int]:
         """Return the dual problem, the starting point, and the number of passes used.
 
-        With the dual variables of the ordinary entropic affinity, P is the geometric mean of that affinity and its
-        transpose.
+        Without `last`, the start is the dual variables of the ordinary entropic affinity. P is then a weighted
+        geometric mean of that affinity and its transpose.
         """
         x = KernelRows.with_entropy(cost, target, self_loops=self.self_loops).duals
         floor = FLOOR * np.maximum(x[1], NARROWEST * np.median(x[1]))
@@ -154,7 +154,8 @@ class SymmetricSolver:
 def balance(cost: Cost, x: Array) -> int:
     """Restore the mass of rows of a P without self-loops, in place; return the number of passes used.
 
-    The geometric mean leaves outliers, whose neighbours have small bandwidths, with almost no mass.
+    In the starting point, a weighted geometric mean leaves outliers, whose neighbours have small bandwidths, with
+    almost no mass.
     """
     n_passes = 0
     while n_passes < MAX_BALANCING:

@@ -106,7 +106,9 @@ def _make_affinity(run: Session, kind: str, perplexities: list[float]) -> Any:
     elif "perplexity" in accepted:
         if len(perplexities) > 1:
             names = ", ".join(f"{perplexity:g}" for perplexity in perplexities)
-            raise InputError(f"--kind {kind} takes one perplexity, got {names}; choose one, or --kind multiscale.")
+            raise InputError(
+                f"--kind {kind} takes one perplexity, but got {names}; pass only one, or use --kind multiscale."
+            )
         given = {"perplexity": perplexities[0] if perplexities else DEFAULT_PERPLEXITY}
     elif perplexities:
         run.note(f"--perplexity is ignored: --kind {kind} does not use it")

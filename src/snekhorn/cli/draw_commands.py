@@ -71,7 +71,9 @@ def view(
         with run.stage("read", f"reading {embedding}"):
             found = read_layouts(embedding, columns=split(coordinates, "--coordinates"))
             if (d := found.only.shape[1]) != 2:
-                raise InputError(f"{embedding} is {d}-dimensional, but the page is 2-dimensional; use 'snekhorn plot'.")
+                raise InputError(
+                    f"{embedding} is {d}-dimensional, but the page shows only two dimensions; use 'snekhorn plot'."
+                )
         name = title or embedding.name
         write_each(run, {out: lambda file: write_page(file, found.only, found.metadata, color=color, title=name)})
         run.result({"n_points": len(found.only), "files": {"html": str(out)}}, f"page: {out}")

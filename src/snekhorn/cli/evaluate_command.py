@@ -106,7 +106,7 @@ def _match_rows(run: Session, input: Path, embedding: Path, table: Table, found:
     if table.id in common and not orders:
         raise InputError(
             f"column {table.id!r} does not identify the same rows in {input} and {embedding}; "
-            "pass the layout of these points."
+            f"pass a layout of the points in {input}."
         )
     moved = {name: order for name, order in orders.items() if (order != in_order).any()}
     if not moved or len(moved) < len(orders):

@@ -62,7 +62,7 @@ def check_files(outputs: list[tuple[Path, tuple[str, ...]]], inputs: list[Path],
     for path, suffixes in outputs:
         check_output(path, suffixes, force=force)
         if path.resolve() in taken:
-            raise InputError(f"{path} is given twice, or is also the input; choose another name.")
+            raise InputError(f"{path} is given twice, or is also an input; choose another name.")
         taken.add(path.resolve())
 
 

@@ -95,7 +95,9 @@ def data_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
         return None
     if not Path(path).is_dir():
         problem = "is not a folder" if Path(path).exists() else "does not exist"
-        raise MissingData(f"the data folder {path} {problem}; set {FOLDER_VARIABLE}, or pass a folder that exists.")
+        raise MissingData(
+            f"the data folder {path} {problem}; set {FOLDER_VARIABLE} to an existing folder, or pass one."
+        )
     return Path(path)
 
 
@@ -146,7 +148,7 @@ def _check_consistency(path: Path | str, X: Any, y: Any, labels: list[str]) -> L
     if y.min() < 0 or y.max() >= len(labels):
         raise DamagedData(
             f"{path}: y has values from {y.min()} to {y.max()}, but there are {len(labels)} class names; "
-            "use indices into label_names."
+            "y must contain indices into label_names."
         )
     return X, y, labels
 

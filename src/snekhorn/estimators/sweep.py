@@ -49,7 +49,7 @@ def sweep(model: Model, X: Any, perplexities: Iterable[float]) -> Iterator[Model
         check_squares(X)
     models: list[Model] = [clone(model).set_params(perplexity=perplexity) for perplexity in sorted(set(perplexities))]
     if not models:
-        raise InputError("perplexities is empty; pass at least one.")
+        raise InputError("perplexities is empty; pass at least one perplexity.")
     for one in models:
         one.check_parameters()
         if not isinstance(one.init, str):

@@ -159,7 +159,9 @@ def check_affinity_matrix(P: Any, *, symmetric: bool) -> Any:
     """Return P as a square, finite, non-negative matrix, dense or CSR, without empty rows; check symmetry if asked."""
     P = check_points(P, name="the precomputed affinity X")
     if P.shape[0] != P.shape[1]:
-        raise InputError(f"affinity='precomputed' needs a square matrix, but X has shape {P.shape}; pass P itself.")
+        raise InputError(
+            f"affinity='precomputed' needs a square matrix, but X has shape {P.shape}; pass the affinity matrix as X."
+        )
     if (lowest := float(P.min())) < 0.0:
         raise InputError(f"the precomputed affinity X has negative entries (smallest {lowest:.3g}); they must be >= 0.")
     check_no_empty_row(P)
@@ -188,5 +190,5 @@ def check_layout(init: Any, shape: tuple[int, int]) -> NDArray[np.floating[Any]]
     if not np.isfinite(Z).all():
         raise InputError(f"init contains {Z[~np.isfinite(Z)][0]}; an initial layout must be finite.")
     if len(Z) > 2 and not np.ptp(Z, axis=0).any():
-        raise InputError("init puts all points in one place, so no force can separate them; add some noise.")
+        raise InputError("init puts all points at the same position, so no force can separate them; add some noise.")
     return Z

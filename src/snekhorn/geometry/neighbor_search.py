@@ -162,7 +162,10 @@ def _points_by_list(faiss: Any, index: Any) -> NDArray[np.int64]:
 
 
 def _search_by_differences(X: Array, k: int, execution: Execution) -> Indices:
-    """Find the k nearest other points by direct differences, which stay accurate with offsets and distant groups."""
+    """Find the k nearest other points by direct differences.
+
+    These stay accurate if the data have an offset or distant groups.
+    """
     n, p = X.shape
     if p <= TREE_FEATURES:
         from sklearn.neighbors import NearestNeighbors

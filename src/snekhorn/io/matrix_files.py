@@ -30,7 +30,7 @@ def read_npy(path: Path, wanted: Wanted) -> Table:
     except UNREADABLE as error:
         raise unreadable(path, "NPY", error) from error
     if not isinstance(X, np.ndarray):
-        raise InputError(f"{path} is an NPZ file, not an NPY file as its suffix suggests; rename it.")
+        raise InputError(f"{path} is an NPZ file, not an NPY file as its suffix suggests; rename it to end in .npz.")
     return _as_table(path, X, {}, wanted)
 
 
@@ -39,7 +39,9 @@ def read_npz(path: Path, wanted: Wanted) -> Table:
     try:
         opened = np.load(path, mmap_mode="r", allow_pickle=False)
         if isinstance(opened, np.ndarray):
-            raise InputError(f"{path} is an NPY file, not an NPZ file as its suffix suggests; rename it.")
+            raise InputError(
+                f"{path} is an NPY file, not an NPZ file as its suffix suggests; rename it to end in .npy."
+            )
         with opened as file:
             arrays = {} if "format" in file.files else {name: file[name] for name in file.files}
         X = sparse.load_npz(path) if not arrays else None

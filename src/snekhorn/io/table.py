@@ -94,7 +94,9 @@ class Plan:
 def unreadable(path: Path, kind: str, error: Exception) -> InputError:
     """Return the error for a file that cannot be read in the format that its suffix suggests."""
     reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")[:120]
-    return InputError(f"{path} cannot be read as {kind}, as its suffix suggests ({reason}); create it again.")
+    return InputError(
+        f"{path} cannot be read as {kind}, the format that its suffix suggests ({reason}); create it again."
+    )
 
 
 def column_values(table: pa.Table, name: str) -> NDArray[Any]:
@@ -156,7 +158,9 @@ def _features(path: Path, schema: pa.Schema, wanted: Wanted, id: str | None) -> 
                 raise InputError(f"column {name!r} of {path} does not contain numbers; {remedy}.")
             if name in (wanted.label, wanted.id):
                 use = "a feature of the model" if wanted.of_model else "in --columns"
-                raise InputError(f"column {name!r} is {use}, but it is also the label or the id; choose one.")
+                raise InputError(
+                    f"column {name!r} is {use}, but it is also the label or the id; use it for only one purpose."
+                )
         return list(dict.fromkeys(wanted.columns))
     if wanted.leading is not None:
         found = wanted.leading(schema.names)

@@ -72,8 +72,8 @@ def read_table(
     check_ids(path, table)
     if columns is None and leading is None and suffix in TABULAR_SUFFIXES and len(table.columns) == 1:
         raise InputError(
-            f"{path} has only one numeric column, {table.columns[0]!r}, but a layout needs at least two. "
-            "To use it anyway, name it with --columns."
+            f"{path} has only one numeric column, {table.columns[0]!r}, but a layout normally needs at least two. "
+            "To use only this one, pass it to --columns."
         )
     return table
 

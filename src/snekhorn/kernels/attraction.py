@@ -27,7 +27,7 @@ def _attract_in_plane(p, near, z, x, y, student):
 
 @njit(fastmath=FAST, cache=True, error_model="numpy")
 def _attract(p, near, z, i, student, out):
-    """Compute the same sum in any number of dimensions."""
+    """Compute sum_j P_ij dC/dr^2 (z_i - z_j) in any number of dimensions."""
     out[:] = 0.0
     for k in range(p.size):
         j = near[k]

@@ -63,7 +63,7 @@ def count_rows(z, low, inverse, first):
 
 @njit(nogil=True, cache=True)
 def sort_by_row(z, charges, low, inverse, first, order, cell, fraction, charge):
-    """Compute cell, fraction and charge of every point, stably sorted by row of cells."""
+    """Compute the cell, fraction and charge of every point, stably sorted by row of cells."""
     free = first.copy()
     for i in range(z.shape[0]):
         row = int((z[i, 0] - low[0]) * inverse)

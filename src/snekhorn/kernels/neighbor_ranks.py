@@ -82,7 +82,7 @@ def compare_rows(start, stop, dx, dz, sample, k_ranks, k_shared, rows):
 
 @njit(cache=True)
 def _vote(labels, n_classes):
-    """Return the most frequent label; ties go to the first label."""
+    """Return the most frequent label; ties go to the label that occurs first."""
     counts = np.zeros(n_classes, dtype=np.int64)
     for label in labels:
         counts[label] += 1

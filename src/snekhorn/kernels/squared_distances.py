@@ -36,7 +36,10 @@ def dense_squared_distances(start, stop, x, out):
 
 @njit(nogil=True, cache=True)
 def sampled_squared_distances(start, stop, x, sample, out):
-    """Compute distances from every sampled point to all points; each point is read once per range of samples."""
+    """Compute the squared distances from every sampled point to all points.
+
+    Each point is read once per range of samples.
+    """
     for j in range(x.shape[0]):
         for s in range(start, stop):
             out[s, j] = _squared_distance(x[sample[s]], x[j])

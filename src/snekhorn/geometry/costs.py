@@ -123,7 +123,7 @@ def _precomputed_graph(X: Any, execution: Execution) -> NeighborGraph:
     if isolated.size:
         few = ", ".join(map(str, isolated[:5])) + (", ..." if isolated.size > 5 else "")
         raise InputError(
-            f"the precomputed graph has isolated points ({isolated.size} in total: {few}); "
+            f"the precomputed graph has isolated points ({isolated.size} in total, first rows {few}); "
             "give every point at least one neighbour, or leave these points out."
         )
     row, indices, costs = row[other], indices[other].astype(np.int64), costs[other]

@@ -167,6 +167,7 @@ CANNOT_BE_SAVED = {
     "a parameter": (lambda X: quick(TSNEkhorn, init=pd.DataFrame(X[:, :2])).fit(X), "cannot save init="),
     "no model": (lambda X: X, "cannot save ndarray"),
     "preprocessing alone": (lambda X: Preprocessing().fit(X), "cannot save Preprocessing; a file holds"),
+    "a pipeline without steps": (lambda X: Pipeline([]), "cannot save Pipeline; a file holds"),
     "a pipeline without an estimator": (
         lambda X: Pipeline([("preprocessing", Preprocessing())]).fit(X),
         "cannot save Preprocessing; .* and, as its last step, one of these",

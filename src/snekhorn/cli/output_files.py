@@ -25,7 +25,6 @@ PLOTS = (".png", ".svg", ".pdf")
 PAGES = (".html",)
 MODELS = (".npz",)
 SECONDS_PER_YEAR = 365.2425 * 86400.0  # dates are coloured by year, as a decimal number
-
 NANOSECONDS_PER_HOUR = 3.6e12  # times of day are coloured by hour, as a decimal number
 
 

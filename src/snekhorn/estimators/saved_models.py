@@ -91,25 +91,27 @@ def load_with_source(path: Any) -> tuple[Any, dict[str, Any]]:
             header = json.loads(str(archive[HEADER]))
             version = int(header["format"])
             if version <= FORMAT:
-                notes = _unpack(header.get("notes", NOTHING), archive)
-                if header["class"] != PIPELINE and any(name in notes for name in EARLIER_PREPROCESSING):
-                    raise InputError(
-                        f"{path} was saved by an earlier version of snekhorn, with preprocessing that this version "
-                        "cannot read; run embed --save-model again."
-                    )
-                source = _unpack(header.get("source", NOTHING), archive)
-                return _unpack_model(header, archive), {**notes, **source}
-        except InputError:
-            raise
+                model = _unpack_model(header, archive)
+                notes = _unpack(header.get("notes", NOTHING), archive)  # what an earlier layout called the source
+                source = {**notes, **_unpack(header.get("source", NOTHING), archive)}
         except UNREADABLE as error:
             reason = f"{type(error).__name__}: {error}"
             raise InputError(f"{path} was not written by snekhorn, or is corrupt ({reason}).") from error
-    raise InputError(f"{path} has format {version}, but this version reads formats up to {FORMAT}; upgrade snekhorn.")
+    if version > FORMAT:
+        raise InputError(
+            f"{path} has format {version}, but this version reads formats up to {FORMAT}; upgrade snekhorn."
+        )
+    if not isinstance(model, Pipeline) and any(name in notes for name in EARLIER_PREPROCESSING):
+        raise InputError(
+            f"{path} was saved by an earlier version of snekhorn, with preprocessing that this version cannot read; "
+            "run embed --save-model again."
+        )
+    return model, source
 
 
 def _check_model(model: Any) -> None:
     """Raise unless the model is one that a file can hold."""
-    steps = [step for _, step in model.steps] if type(model) is Pipeline else [model]
+    steps = [step for _, step in model.steps] if type(model) is Pipeline and model.steps else [model]
     listed = [*[PREPROCESSING] * (len(steps) - 1), classes(METHODS.values())]
     for step, entries in zip(steps, listed, strict=True):
         if not _is_listed(type(step), entries):

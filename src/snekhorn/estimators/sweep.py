@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
+import numpy as np
 from sklearn.base import clone
 
 from ..affinities.affinity import Affinity
@@ -71,8 +72,10 @@ def sweep(model: Model, X: Any, perplexities: Iterable[float]) -> Iterator[Model
 
 def _checked_list(perplexities: Any) -> list[float]:
     """Return the perplexities as a list; raise unless each is a finite number above 1."""
-    if isinstance(perplexities, str) or not isinstance(perplexities, Iterable):
-        raise InputTypeError(f"perplexities must be a list of numbers, got {perplexities!r}; pass [10, 30], say.")
+    if isinstance(perplexities, str) or not np.iterable(perplexities):
+        raise InputTypeError(
+            f"perplexities must be a list of numbers, got {perplexities!r}; pass a list such as [10, 30]."
+        )
     found = list(perplexities)
     for perplexity in found:
         check_perplexity(perplexity)

@@ -3,8 +3,7 @@
 `evaluate` computes all measures at once. With up to 5,000 points every measure is exact. With more, it is the mean over
 a random sample of 1,000 points. Each sampled point is still compared with all others, so the result estimates the
 measure of the whole layout: the standard error of a proportion such as `knn_accuracy` is at most 0.016, and time and
-memory grow linearly with n. If several points are at the same distance, the one with the lowest index counts as
-nearest.
+memory grow linearly with n. Ties in distance go to the point with the lowest index.
 
 Parameters
 ----------
@@ -19,8 +18,7 @@ n_neighbors : int
 metric : str, default="euclidean"
     Distance between rows of X: any metric that scikit-learn supports, or "precomputed".
 sample : "auto", int or None, default="auto"
-    Number of points to sample. None uses all points, which takes time quadratic in n. "auto" samples 1,000 points if
-    there are more than 5,000.
+    Number of points to sample. None uses all points, in quadratic time. "auto" samples 1,000 of more than 5,000.
 random_state : int, RandomState instance or None, default=0
     Random seed for the sample.
 n_jobs : int or None, default=None

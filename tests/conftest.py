@@ -1,5 +1,7 @@
 """Fixtures that several test files share."""
 
+import signal
+
 import hypothesis
 import numpy as np
 import pytest
@@ -26,3 +28,11 @@ def X():
 def many():
     """Enough points for every kernel to run on threads."""
     return clusters(600, p=5)
+
+
+@pytest.fixture
+def interruptible():
+    """Let interrupts arrive even if the tests run in the background of a shell, which ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

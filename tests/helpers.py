@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from snekhorn import registry
 from snekhorn.affinities import MultiscaleSymmetricEntropicAffinity
+from snekhorn.errors import InputError
 from snekhorn.geometry.costs import DenseCost, NeighborGraph
 from snekhorn.registry import classes
 
@@ -50,6 +51,28 @@ def make(kind, perplexity=10.0, **parameters):
 
 DATA = Path(os.environ.get("SNEKHORN_DATA") or "SNEKHORN_DATA is not set")
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="SNEKHORN_DATA does not name a folder of data sets")
+
+
+def changed(array, index, value):
+    """A copy of an array with one entry replaced."""
+    array = array.copy()
+    array[index] = value
+    return array
+
+
+def refused(model, X, *parts):
+    """Check that fitting raises an error that has all these parts, whatever their case."""
+    with pytest.raises(InputError) as error:
+        model.fit(X)
+    for part in parts:
+        assert part.lower() in str(error.value).lower()
+
+
+def read_only(X, folder):
+    """A copy of X that cannot be written to."""
+    X = X.copy()
+    X.setflags(write=False)
+    return X
 
 
 def clusters(n, p=3, seed=0):

@@ -11,10 +11,9 @@ from snekhorn.affinities import (
     SelfTuningAffinity,
     SymmetricEntropicAffinity,
 )
-from snekhorn.errors import InputError
 from snekhorn.runtime import memory
 
-from ..helpers import AFFINITIES, WITH_PERPLEXITY, make, needs_symmetric_costs, squared_distances
+from ..helpers import AFFINITIES, WITH_PERPLEXITY, changed, make, needs_symmetric_costs, refused, squared_distances
 
 each_affinity = pytest.mark.parametrize("kind", AFFINITIES)
 dense_and_sparse = pytest.mark.parametrize("n_neighbors", [None, 8])  # as many as every affinity can do with
@@ -23,42 +22,29 @@ POINTS = np.random.default_rng(0).normal(size=(12, 3))
 COSTS = squared_distances(POINTS)
 
 
-def _changed(array, index, value):
-    array = array.copy()
-    array[index] = value
-    return array
-
-
-def _refused(affinity, X, *parts):
-    with pytest.raises(InputError) as error:
-        affinity.fit(X)
-    for part in parts:
-        assert part.lower() in str(error.value).lower()
-
-
 @each_affinity
 @dense_and_sparse
 @pytest.mark.parametrize(
     ("X", "parts"),
     [
-        pytest.param(_changed(POINTS, (4, 1), np.nan), ["X", "nan", "row 4", "column 1", "impute"], id="nan"),
-        pytest.param(_changed(POINTS, (4, 1), np.inf), ["X", "inf", "row 4", "column 1", "drop"], id="infinite"),
+        pytest.param(changed(POINTS, (4, 1), np.nan), ["X", "nan", "row 4", "column 1", "impute"], id="nan"),
+        pytest.param(changed(POINTS, (4, 1), np.inf), ["X", "inf", "row 4", "column 1", "drop"], id="infinite"),
         pytest.param(np.empty((0, 3)), ["X", "0 x 3", "at least 2 points"], id="empty"),
         pytest.param(np.empty((5, 0)), ["X", "5 x 0", "1 feature"], id="no feature"),
         pytest.param(POINTS[:1], ["X", "1 x 3", "at least 2 points"], id="one point"),
         pytest.param(POINTS[0], ["2D array", "Reshape"], id="one dimension"),
-        pytest.param(sparse.csr_matrix(_changed(POINTS, (4, 1), np.nan)), ["X", "nan", "impute"], id="sparse nan"),
+        pytest.param(sparse.csr_matrix(changed(POINTS, (4, 1), np.nan)), ["X", "nan", "impute"], id="sparse nan"),
         pytest.param([["a", "b"], ["c", "d"]], ["'a'"], id="text"),
     ],
 )
 def test_points(kind, n_neighbors, X, parts):
-    _refused(kind(n_neighbors=n_neighbors), X, *parts)
+    refused(kind(n_neighbors=n_neighbors), X, *parts)
 
 
 @pytest.mark.parametrize("kind", WITH_PERPLEXITY)
 @pytest.mark.parametrize("perplexity", [1, 1.0, 0.5, 0, -3.0, np.nan, np.inf, "30", None, True, [30.0]])
 def test_perplexity(kind, perplexity):
-    _refused(make(kind, perplexity), POINTS, "perplexity", repr(perplexity), "above 1")
+    refused(make(kind, perplexity), POINTS, "perplexity", repr(perplexity), "above 1")
 
 
 @each_affinity
@@ -67,16 +53,16 @@ def test_perplexity(kind, perplexity):
     ("C", "parts"),
     [
         pytest.param(COSTS[:, :5], ["square", "(12, 5)", "metric"], id="not square"),
-        pytest.param(_changed(COSTS, (2, 3), 9.0), ["not symmetric", "(X + X.T) / 2"], id="not symmetric"),
+        pytest.param(changed(COSTS, (2, 3), 9.0), ["not symmetric", "(X + X.T) / 2"], id="not symmetric"),
         pytest.param(COSTS - 0.5 + 0.5 * np.eye(12), ["negative", "-0.", "similarities"], id="negative"),
         pytest.param(COSTS + np.eye(12), ["non-zero diagonal", "1", "fill_diagonal"], id="diagonal"),
-        pytest.param(_changed(COSTS, (2, 3), np.nan), ["X", "nan", "row 2", "column 3"], id="nan"),
-        pytest.param(_changed(COSTS, (2, 3), np.inf), ["X", "inf", "row 2", "column 3"], id="infinite"),
+        pytest.param(changed(COSTS, (2, 3), np.nan), ["X", "nan", "row 2", "column 3"], id="nan"),
+        pytest.param(changed(COSTS, (2, 3), np.inf), ["X", "inf", "row 2", "column 3"], id="infinite"),
         pytest.param(COSTS[:1, :1], ["X", "1 x 1", "at least 2"], id="one point"),
     ],
 )
 def test_precomputed_costs(kind, n_neighbors, C, parts):
-    _refused(kind(metric="precomputed", n_neighbors=n_neighbors), C, "precomputed", *parts)
+    refused(kind(metric="precomputed", n_neighbors=n_neighbors), C, "precomputed", *parts)
 
 
 def _graph(changes=()):
@@ -108,7 +94,7 @@ def _graph(changes=()):
     ],
 )
 def test_precomputed_graph(graph, parts):
-    _refused(EntropicAffinity(1.5, metric="precomputed"), graph, "precomputed", *parts)
+    refused(EntropicAffinity(1.5, metric="precomputed"), graph, "precomputed", *parts)
 
 
 INDICES, DISTANCES = np.array([[1, 2], [0, 2], [0, 1]]), np.array([[1.0, 2.0], [1.0, 3.0], [2.0, 3.0]])
@@ -123,11 +109,11 @@ INDICES, DISTANCES = np.array([[1, 2], [0, 2], [0, 1]]), np.array([[1.0, 2.0], [
         pytest.param((INDICES[0], DISTANCES[0]), ["(n, k)", "(2,)"], id="one dimension"),
         pytest.param((INDICES[:, :0], DISTANCES[:, :0]), ["isolated"], id="no neighbours"),
         pytest.param(
-            (_changed(INDICES, (0, 0), 3), DISTANCES), ["indices", "3", "between 0 and 2"], id="index too large"
+            (changed(INDICES, (0, 0), 3), DISTANCES), ["indices", "3", "between 0 and 2"], id="index too large"
         ),
-        pytest.param((_changed(INDICES, (0, 0), -1), DISTANCES), ["indices", "-1", "between 0 and 2"], id="no index"),
+        pytest.param((changed(INDICES, (0, 0), -1), DISTANCES), ["indices", "-1", "between 0 and 2"], id="no index"),
         pytest.param((INDICES + 0.5, DISTANCES), ["indices", "whole"], id="indices not whole"),
-        pytest.param((INDICES, _changed(DISTANCES, (0, 0), np.nan)), [" nan", "drop"], id="nan"),
+        pytest.param((INDICES, changed(DISTANCES, (0, 0), np.nan)), [" nan", "drop"], id="nan"),
         pytest.param((INDICES, DISTANCES.astype(str)), ["real numbers", "<U", "float"], id="text"),
         pytest.param((INDICES, DISTANCES.astype(complex)), ["real numbers", "complex"], id="complex"),
         pytest.param(([[1, 2], [0]], [[1.0, 2.0], [1.0]]), ["indices", "different lengths"], id="ragged"),
@@ -137,35 +123,35 @@ INDICES, DISTANCES = np.array([[1, 2], [0, 2], [0, 1]]), np.array([[1.0, 2.0], [
     ],
 )
 def test_precomputed_lists(lists, parts):
-    _refused(EntropicAffinity(1.5, metric="precomputed"), lists, "precomputed", *parts)
+    refused(EntropicAffinity(1.5, metric="precomputed"), lists, "precomputed", *parts)
 
 
 def test_lists_need_the_precomputed_metric():
-    _refused(EntropicAffinity(1.5), (INDICES, DISTANCES), "metric='precomputed'")
+    refused(EntropicAffinity(1.5), (INDICES, DISTANCES), "metric='precomputed'")
 
 
 @each_affinity
 @pytest.mark.parametrize("metric", ["sqeuclidian", "", None, 2, ["euclidean"]])
 def test_metric(kind, metric):
-    _refused(kind(metric=metric), POINTS, "metric", repr(metric), "sqeuclidean", "precomputed")
+    refused(kind(metric=metric), POINTS, "metric", repr(metric), "sqeuclidean", "precomputed")
 
 
 @each_affinity
 @pytest.mark.parametrize("n_neighbors", [0, -1, 2.5, "all", True, np.nan, [5]])
 def test_n_neighbors(kind, n_neighbors):
-    _refused(kind(n_neighbors=n_neighbors), POINTS, "n_neighbors", repr(n_neighbors), "whole number")
+    refused(kind(n_neighbors=n_neighbors), POINTS, "n_neighbors", repr(n_neighbors), "whole number")
 
 
 @each_affinity
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "2", True])
 def test_n_jobs(kind, n_jobs):
-    _refused(kind(n_jobs=n_jobs), POINTS, "n_jobs", repr(n_jobs), "-1 for all cores")
+    refused(kind(n_jobs=n_jobs), POINTS, "n_jobs", repr(n_jobs), "-1 for all cores")
 
 
 @each_affinity
 @pytest.mark.parametrize("self_loops", ["yes", None, 2])
 def test_self_loops(kind, self_loops):
-    _refused(kind(self_loops=self_loops), POINTS, "self_loops", repr(self_loops), "True, False")
+    refused(kind(self_loops=self_loops), POINTS, "self_loops", repr(self_loops), "True, False")
 
 
 @pytest.mark.parametrize(
@@ -194,7 +180,7 @@ def test_self_loops(kind, self_loops):
     ids=str,
 )
 def test_parameters_of_one_affinity(affinity, parts):
-    _refused(affinity, POINTS, *parts)
+    refused(affinity, POINTS, *parts)
 
 
 @pytest.mark.parametrize("affinity", [SymmetricEntropicAffinity(0.5), GaussianAffinity(-1.0), SelfTuningAffinity(0)])
@@ -205,7 +191,7 @@ def test_parameters_are_checked_before_the_points_are_read(affinity):
 
 @pytest.mark.parametrize(("k", "n_neighbors", "count"), [(6, 5, "5 neighbours"), (91, "auto", "90 neighbours")])
 def test_a_rank_beyond_the_neighbours_is_refused_before_they_are_searched(k, n_neighbors, count):
-    _refused(SelfTuningAffinity(k, n_neighbors=n_neighbors), object(), f"k={k}", count, "raise n_neighbors")
+    refused(SelfTuningAffinity(k, n_neighbors=n_neighbors), object(), f"k={k}", count, "raise n_neighbors")
 
 
 @each_affinity
@@ -243,7 +229,7 @@ def test_anything_beyond_the_memory_names_the_way_out(X, parameters, parts, monk
 @each_affinity
 @pytest.mark.parametrize("n_neighbors", [0, 2.5, "all"])
 def test_n_neighbors_of_a_graph(kind, n_neighbors):
-    _refused(kind(metric="precomputed", n_neighbors=n_neighbors), GRAPH, "n_neighbors", repr(n_neighbors))
+    refused(kind(metric="precomputed", n_neighbors=n_neighbors), GRAPH, "n_neighbors", repr(n_neighbors))
 
 
 def _lists(costs):
@@ -255,7 +241,7 @@ def _lists(costs):
 @pytest.mark.parametrize("form", [sparse.csr_matrix, _lists])
 def test_a_graph_with_two_costs_of_a_pair_has_no_symmetric_affinity(kind, form):
     graph = form(np.where(np.triu(np.ones((12, 12), dtype=bool)), 100.0 * COSTS, COSTS))
-    _refused(make(kind, 6.0, metric="precomputed"), graph, "precomputed", "not symmetric", "X.maximum(X.T)")
+    refused(make(kind, 6.0, metric="precomputed"), graph, "precomputed", "not symmetric", "X.maximum(X.T)")
 
 
 @each_affinity
@@ -268,7 +254,7 @@ def test_a_graph_with_one_direction_of_each_pair_is_fine(kind):
 def test_more_neighbours_than_a_row_of_the_graph_has():
     graph = _graph([((0, 2), 1.0)])
     affinity = EntropicAffinity(1.5, metric="precomputed", n_neighbors=2)
-    _refused(affinity, graph, "n_neighbors=2", "row 5", "1 neighbours", "lower n_neighbors")
+    refused(affinity, graph, "n_neighbors=2", "row 5", "1 neighbours", "lower n_neighbors")
 
 
 @each_affinity
@@ -283,9 +269,9 @@ def test_more_neighbours_than_a_row_of_the_graph_has():
     ],
 )
 def test_metrics_that_these_points_do_not_have(kind, n_neighbors, X, metric, parts):
-    _refused(kind(metric=metric, n_neighbors=n_neighbors), X, *parts)
+    refused(kind(metric=metric, n_neighbors=n_neighbors), X, *parts)
 
 
 def test_auto_neighbours_need_a_perplexity_even_where_a_bandwidth_is_given():
     affinity = GaussianAffinity(1.0, perplexity="foo", n_neighbors="auto")
-    _refused(affinity, POINTS, "perplexity", "'foo'", "above 1")
+    refused(affinity, POINTS, "perplexity", "'foo'", "above 1")

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from snekhorn.affinities import SymmetricEntropicAffinity
 
-from ..helpers import AFFINITIES, dense, make, squared_distances, without_some_entries
+from ..helpers import AFFINITIES, dense, make, read_only, squared_distances, without_some_entries
 
 each_affinity = pytest.mark.parametrize("kind", AFFINITIES)
 dense_and_sparse = pytest.mark.parametrize("n_neighbors", [None, 25])
@@ -35,19 +35,13 @@ def _wide_view(X, folder):
     return wide[::2, 1::3]
 
 
-def _read_only(X, folder):
-    X = X.copy()
-    X.setflags(write=False)
-    return X
-
-
 KINDS = {
     "list": lambda X, folder: X.tolist(),
     "data frame": lambda X, folder: pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])]),
     "Fortran order": lambda X, folder: np.asfortranarray(X),
     "view": _wide_view,
     "memory map": _memmap,
-    "read-only": _read_only,
+    "read-only": read_only,
 }
 SPARSE_KINDS = {
     "csr matrix": sparse.csr_matrix,

@@ -176,14 +176,6 @@ def test_an_interrupt_keeps_the_layout(reorder_from, stop_at, monkeypatch):
     np.testing.assert_array_equal(recorder.calls[-1][2], Z)
 
 
-@pytest.fixture
-def interruptible():
-    """Let interrupts arrive even if the tests run in the background of a shell, which ignores them."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("make", [TotalNormalized, DoublyStochastic])
 @pytest.mark.parametrize("which", [1, 2, 3])

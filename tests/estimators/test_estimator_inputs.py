@@ -18,7 +18,7 @@ from snekhorn.affinities import (
     SymmetricEntropicAffinity,
 )
 
-from ..helpers import dense, squared_distances, without_some_entries
+from ..helpers import dense, read_only, squared_distances, without_some_entries
 from .cases import each_estimator, each_method, quick, stops_early
 
 pytestmark = stops_early
@@ -31,19 +31,13 @@ def _memmap(X, folder):
     return np.load(folder / "X.npy", mmap_mode="r")
 
 
-def _read_only(X, folder):
-    X = X.copy()
-    X.setflags(write=False)
-    return X
-
-
 HOLDERS = {
     "list": lambda X, folder: X.tolist(),
     "pandas": lambda X, folder: pd.DataFrame(X, columns=NAMES),
     "polars": lambda X, folder: pl.DataFrame(X, schema=NAMES),
     "Fortran order": lambda X, folder: np.asfortranarray(X),
     "memory map": _memmap,
-    "read-only": _read_only,
+    "read-only": read_only,
 }
 
 

@@ -6,14 +6,6 @@ import pytest
 from snekhorn.runtime.interrupts import delayed_interrupts
 
 
-@pytest.fixture
-def interruptible():
-    """Let interrupts arrive even if the tests run in the background of a shell, which ignores them."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_takes_effect_after_the_block():
     done = []

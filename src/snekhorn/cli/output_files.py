@@ -122,7 +122,7 @@ def color_values(metadata: pa.Table, name: str) -> Any:
 
 
 def save_model(model: NeighborEmbedding, points: Points, file: Path) -> None:
-    """Save the layout together with the preprocessing of new points."""
+    """Save the fitted model, with the preprocessing to apply to new points if there is any."""
     from sklearn.pipeline import Pipeline
 
     from ..estimators.saved_models import save

@@ -353,8 +353,8 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
             warn(f"{name}: {report}.", ConvergenceWarning)
         if not isinstance(self.init, str) and self.kl_divergence_ > objective.divergence_of_one_place:
             warn(
-                f"{name}: the layout has a higher divergence than all points in one place, because init is so wide "
-                "that points do not attract each other; scale it to a standard deviation of 1 or less.",
+                f"{name}: the divergence is higher than if all points were in one place, because init is so wide that "
+                "points do not attract each other; scale it to a standard deviation of 1 or less.",
                 ConvergenceWarning,
             )
         if np.ptp(Z, axis=0).max() < COLLAPSED:

@@ -124,7 +124,7 @@ def _as_text(column: Any) -> Any:
 
 
 def write_array(out: BinaryIO, key: str, values: NDArray[Any]) -> None:
-    """Write an array of little-endian numbers as one block."""
+    """Write an array as one block of little-endian numbers."""
     values = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
     write_block(out, key, _byte_planes(values))
 

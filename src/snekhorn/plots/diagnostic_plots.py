@@ -116,7 +116,7 @@ def _as_numbers(values: Any, name: str) -> Points:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is not an array of numbers ({error}); pass a list or an array.") from error
+        raise InputError(f"{name} is not an array of numbers ({error}); pass a list or an array of numbers.") from error
 
 
 def _range_text(values: Points) -> str:

@@ -32,7 +32,7 @@ def clamp_perplexity(perplexity: float, n_entries: int) -> float:
     else:
         warn(
             f"perplexity={perplexity:g} exceeds what rows with {n_entries} entries allow; using {largest:g}. "
-            "Pass a smaller perplexity to choose it yourself."
+            f"Pass a perplexity of at most {largest:g} to avoid this warning."
         )
     return largest
 

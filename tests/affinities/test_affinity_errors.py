@@ -103,8 +103,8 @@ INDICES, DISTANCES = np.array([[1, 2], [0, 2], [0, 1]]), np.array([[1.0, 2.0], [
 @pytest.mark.parametrize(
     ("lists", "parts"),
     [
-        pytest.param((), ["(indices, distances)", "0 items"], id="empty tuple"),
-        pytest.param((INDICES, DISTANCES, DISTANCES), ["(indices, distances)", "3 items"], id="three arrays"),
+        pytest.param((), ["(indices, distances)", "length 0"], id="empty tuple"),
+        pytest.param((INDICES, DISTANCES, DISTANCES), ["(indices, distances)", "length 3"], id="three arrays"),
         pytest.param((INDICES, DISTANCES[:, :1]), ["same shape", "(3, 2)", "(3, 1)"], id="two shapes"),
         pytest.param((INDICES[0], DISTANCES[0]), ["(n, k)", "(2,)"], id="one dimension"),
         pytest.param((INDICES[:, :0], DISTANCES[:, :0]), ["isolated"], id="no neighbours"),
@@ -254,7 +254,7 @@ def test_a_graph_with_one_direction_of_each_pair_is_fine(kind):
 def test_more_neighbours_than_a_row_of_the_graph_has():
     graph = _graph([((0, 2), 1.0)])
     affinity = EntropicAffinity(1.5, metric="precomputed", n_neighbors=2)
-    refused(affinity, graph, "n_neighbors=2", "row 5", "1 neighbours", "lower n_neighbors")
+    refused(affinity, graph, "n_neighbors=2", "row 5 (1)", "lower n_neighbors")
 
 
 @each_affinity

@@ -176,10 +176,10 @@ def settled(dual: SymmetricDual, x: Array) -> tuple[Point, int]:
 
 
 def refilled(dual: SymmetricDual, x: Array) -> tuple[Array, int]:
-    """Restore, by Sinkhorn steps, the mass of rows that have lost it; return the point and the passes used.
+    """Restore, by Sinkhorn steps, the mass of rows that have lost it; return the point and the number of passes.
 
     Duplicates can exceed the target entropy at every bandwidth. As their bandwidth decreases to the floor, they can
-    lose their mass, and then the Hessian cannot lead back. Put them at the floor immediately.
+    lose their mass, and Newton steps cannot then restore it. Put them at the floor immediately.
     """
     lower = np.broadcast_to(dual.lower, x[1].shape)
     for _ in range(2):

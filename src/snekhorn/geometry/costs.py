@@ -139,7 +139,7 @@ def _precomputed_graph(X: Any, execution: Execution) -> NeighborGraph:
 def _lists_of_tuple(X: tuple[Any, ...]) -> tuple[Array, Array, Array]:
     """Check a pair (indices, distances) of shape (n, k), and return it as compressed rows."""
     if len(X) != 2:
-        raise InputError(f"a precomputed tuple must be (indices, distances), got {len(X)} items.")
+        raise InputError(f"a precomputed tuple must be (indices, distances), got a tuple of length {len(X)}.")
     indices, distances = _array_of(X[0], "indices"), _array_of(X[1], "distances")
     if indices.ndim != 2 or indices.shape != distances.shape:
         raise InputError(

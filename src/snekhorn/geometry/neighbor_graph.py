@@ -121,8 +121,8 @@ class NeighborGraph:
         degrees = self.degrees
         if at_least and (fewest := int(degrees.min())) < k:
             raise InputError(
-                f"n_neighbors={k}, but row {degrees.argmin()} of the precomputed graph has {fewest} neighbours; lower "
-                "n_neighbors, or pass None to use every edge."
+                f"n_neighbors={k}, but the precomputed graph has fewer edges in row {degrees.argmin()} ({fewest}); "
+                "lower n_neighbors, or pass None to use every edge."
             )
         row = np.repeat(np.arange(self.n_points), degrees)
         by_cost = np.lexsort((self.costs, row))

@@ -45,12 +45,12 @@ def test_sizes(form):
 @pytest.mark.parametrize("self_loops", [True, False])
 def test_kernel_rows_are_the_formula(form, self_loops, rng):
     cost, C, mask = cost_and_mask(form)
-    inverse, nearest, log_normalizer = rng.uniform(0.1, 1.0, size=(3, len(C)))
+    bandwidth, nearest, log_normalizer = rng.uniform(0.1, 1.0, size=(3, len(C)))
     mask = mask | (np.eye(len(C), dtype=bool) & self_loops)
-    want = np.where(mask, np.exp((nearest - C.T) * inverse - log_normalizer).T, 0.0)
-    rows = KernelRows(1.0 / inverse, nearest, log_normalizer, entropy=None)
+    want = np.where(mask, np.exp((nearest - C.T) * (1.0 / bandwidth) - log_normalizer).T, 0.0)
+    rows = KernelRows(bandwidth, nearest, log_normalizer, entropy=None)
     found = rows.affinity(cost, self_loops=self_loops)
-    np.testing.assert_allclose(dense(found), want, rtol=1e-12)
+    np.testing.assert_allclose(dense(found), want, rtol=1e-14)
 
 
 @pytest.mark.parametrize("self_loops", [True, False])

@@ -7,12 +7,13 @@ from harness.command_line import Program
 
 INTRODUCTION = """# Benchmarks
 
-`make bench` runs the benchmarks and writes this page; do not edit it by hand. The numbers come from the JSON files in
-the folder next to it. Each section states when, on which machine and with which versions it was measured."""
+`make bench` runs the benchmarks and writes this page; do not edit the page by hand. The numbers come from the JSON
+files in the folder of the same name. Each section states when its numbers were measured, on which machine and with
+which versions."""
 
 PROGRAM = Program(
     name="benchmarks",
-    description="Run benchmarks and write their page next to the folder. A complete benchmark is measured again.",
+    description="Run benchmarks and write their page next to the results folder. Complete benchmarks are run again.",
     modules=(
         *("convergence", "affinity_peers", "scale", "neighbors", "hub_graphs", "speed", "growth", "quality", "study"),
         *("starts", "interactive_page"),

@@ -105,12 +105,12 @@ def report(cases: Cases) -> str:
             group = [solve for solve in solves if low <= solve["perplexity"] < high]
             rows += [_row(variant, label, group)] if group else []
     note = (
-        "Symmetric entropic affinity with its defaults, over all data sets (the first "
-        f"{N_POINTS:,} points of CIFAR-10 and MNIST) and perplexities up to n - 2. A pass visits all pairs of points."
+        "The table shows the symmetric entropic affinity with its defaults on all data sets (only the first "
+        f"{N_POINTS:,} points of CIFAR-10 and MNIST), at perplexities up to n - 2. A pass visits all pairs of points."
     )
-    passes = ["passes, median", "passes, most"]
+    passes = ["median passes", "most passes"]
     gaps = ["largest marginal gap", "largest entropy gap"]
-    head = ["variant", "perplexity", "solved", "failures", *passes, *gaps, "rows at the floor, most"]
+    head = ["variant", "perplexity", "solved", "failures", *passes, *gaps, "most rows at the floor"]
     return table(head, rows, note)
 
 

@@ -17,7 +17,7 @@ from harness.experiment import Case, Cases, Plan, Settings, finished
 from harness.results_page import figure_table
 from snekhorn import datasets
 
-from .measure import N_THREADS, Array, benchmark, peak_gigabytes
+from .measure import N_THREADS, STAGES, Array, benchmark, peak_gigabytes
 from .speed import N_ITER, NEVER, compile_ours, ours_by_stages
 
 SIZES = (10_000, 70_000, 250_000, 1_000_000)
@@ -108,26 +108,27 @@ def _peer_iteration(P: Any, Z: Array) -> float | None:
 
 def report(cases: Cases) -> str:
     found = list(finished(cases).values())
-    seconds = {f"{what}, s": (f"{what}_seconds", ".1f") for what in ("affinity", "embedding", "total")}
+    seconds = {f"{name}, s": (f"{key}_seconds", ".1f") for name, key in STAGES.items()}
     columns = {
         "points": ("n", ",d"),
         **seconds,
-        "one iteration, s": ("iteration_seconds", ".3f"),
-        "openTSNE's, s": ("peer_iteration_seconds", ".3f"),
-        "GB": ("peak_gb", ".1f"),
+        "iteration, s": ("iteration_seconds", ".3f"),
+        "iteration of openTSNE, s": ("peer_iteration_seconds", ".3f"),
+        "peak memory, GB": ("peak_gb", ".1f"),
         "span": ("span", ".0f"),
     }
     note = (
-        f"Augmented MNIST, {N_THREADS} threads, {N_ITER} iterations, best of {REPEATS} runs below {MANY_POINTS:,} "
-        "points. The span is the longer side of the layout."
+        f"The table shows layouts of MNIST, augmented by rotated and shifted copies, with {N_THREADS} threads and "
+        f"{N_ITER} iterations; best of {REPEATS} runs below {MANY_POINTS:,} points, otherwise a single run. The span "
+        "is the longer side of the layout."
     )
     text = figure_table(columns, found, note)
     if len(found) > 2:
         first, last = found[1], found[-1]
         exponents = ", ".join(
-            f"{heading.removesuffix(', s')} {_exponent(first, last, key):.2f}" for heading, (key, _) in seconds.items()
+            f"{_exponent(first, last, f'{key}_seconds'):.2f} ({name})" for name, key in STAGES.items()
         )
-        text += f"\n\nGrowth exponents from {first['n']:,} to {last['n']:,} points: {exponents}."
+        text += f"\n\nThe exponents of growth from {first['n']:,} to {last['n']:,} points are {exponents}."
     return text
 
 

@@ -76,21 +76,28 @@ def report(cases: Cases) -> str:
     if not found:
         return ""
     note = (
-        f"Symmetric entropic affinity of {found[0]['n']:,} points in {DIMENSION} dimensions, {N_NEIGHBORS} neighbours, "
-        f"perplexity {PERPLEXITY}, {N_THREADS} threads, code already compiled, best of {REPEATS} runs, excluding the "
-        "neighbour search. A row at the floor may have a higher perplexity than requested; its entropy gap does not "
-        "count."
+        f"The table shows the symmetric entropic affinity of {found[0]['n']:,} points in {DIMENSION} dimensions at "
+        f"perplexity {PERPLEXITY}, with {N_NEIGHBORS} neighbours and {N_THREADS} threads; best of {REPEATS} runs. The "
+        "time excludes the neighbour search and the compilation of the code. A row at the floor may have a higher "
+        "perplexity than requested, so its entropy gap does not count. A row is unreachable if the graph does not "
+        "support the requested perplexity."
     )
     columns = {
         "largest degree": ("largest_degree", ",d"),
         "seconds": ("affinity_seconds", ".2f"),
         **QUALITY,
-        "their lowest perplexity": ("floor_perplexity", ".2f"),
-        "lowest perplexity": ("lowest_perplexity", ".2f"),
+        "lowest perplexity at the floor": ("floor_perplexity", ".2f"),
+        "lowest perplexity of all rows": ("lowest_perplexity", ".2f"),
         "unreachable rows": ("unreachable_rows", ",d"),
     }
-    rows = [[c["cloud"], yes_or_no(c["self_loops"]), *figures(c, columns.values()), c["outcome"]] for c in found]
-    return table(["cloud", "self-loops", *columns, "outcome"], rows, note)
+    rows = [
+        [_title(c["cloud"]), yes_or_no(c["self_loops"]), *figures(c, columns.values()), c["outcome"]] for c in found
+    ]
+    return table(["distribution", "self-loops", *columns, "outcome"], rows, note)
+
+
+def _title(cloud: str) -> str:
+    return cloud.replace("degrees", "degrees of freedom")
 
 
 EXPERIMENT = benchmark("hubs", "Hubs", plan, report)

@@ -159,7 +159,7 @@ def lasso(page: Any) -> dict[str, Any]:
     page.wait_for_selector("#selection", state="visible")
     selected = {
         "lasso": time.perf_counter() - start,
-        "selected": page.evaluate("window.snekhorn.state.selection.length"),
+        "points selected": page.evaluate("window.snekhorn.state.selection.length"),
     }
     start = time.perf_counter()
     with page.expect_download() as download:
@@ -173,24 +173,25 @@ def report(cases: Cases) -> str:
     if not found:
         return ""
     note = (
-        f"Pages with a class of {N_CLASSES} values, a number and a name for every point, in headless Chromium "
-        f"{found[0]['browser']}, {WINDOW['width']} by {WINDOW['height']} pixels. There is no graphics card, so the "
-        "browser renders in software. Frames, and everything that waits for a frame, are therefore much slower than on "
-        "a desktop. The heap is the page's own memory. The first search prepares the texts."
+        f"For every point, a page holds a class (one of {N_CLASSES}), a number and a name. The pages were opened in "
+        f"headless Chromium {found[0]['browser']}, in a window of {WINDOW['width']} × {WINDOW['height']} pixels. The "
+        "machine has no graphics card, so the browser renders in software. Frames, and everything that waits for a "
+        "frame, are therefore much slower than on a desktop computer. The heap is the memory of the page itself. The "
+        "first search takes longer than later ones, because it prepares the texts."
     )
     columns = {
         "points": ("n", ",d"),
         "file, MB": ("megabytes", ".1f"),
-        "write, s": ("write", ".2f"),
+        "writing, s": ("write", ".2f"),
         "first frame, s": ("first_frame", ".2f"),
         "ready, s": ("ready", ".2f"),
         "heap, GB": ("heap_gb", ".2f"),
         "frames per second, panning": ("frames", ".1f"),
         "tooltip, ms": ("hover", ".0f"),
         "first search, ms": ("search_first", ".0f"),
-        "search, ms": ("search", ".0f"),
-        "recolour, s": ("recolor", ".2f"),
-        "selected": ("selected", ",d"),
+        "later search, ms": ("search", ".0f"),
+        "recolouring, s": ("recolor", ".2f"),
+        "points selected": ("selected", ",d"),
         "lasso, s": ("lasso", ".2f"),
         "export, s": ("export", ".2f"),
     }

@@ -33,10 +33,11 @@ QUICK_DATA = ("scgem", "khan")
 
 SCORES = {  # scores of layouts, and their names in tables
     "silhouette": "silhouette",
-    "trustworthiness": "trust",
-    "neighbor_recall": "recall",
-    "knn_accuracy": "accuracy",
+    "trustworthiness": "trustworthiness",
+    "neighbor_recall": "neighbour recall",
+    "knn_accuracy": "kNN accuracy",
 }
+STAGES = {"affinity": "affinity", "layout": "embedding", "total": "total"}  # names in tables, and prefixes of keys
 QUALITY = {  # quality of symmetric entropic affinities: heading, key and format
     "passes": ("passes", "d"),
     "largest marginal gap": ("marginal_gap", ".1e"),

@@ -86,8 +86,8 @@ def report(cases: Cases) -> str:
             top = max(value for value, _ in filter(None, best.values()))
             paper = [f"{PAPER[name]:.3f}" if name in PAPER else ""] if with_paper else []
             rows.append([title(name), *(_entry(b, top) for b in best.values()), *paper])
-        note = f"**{short.capitalize()}**, mean over seeds at the best perplexity (in brackets)"
-        parts.append(table(["data", *TOOLS, *(["the paper's"] if with_paper else [])], rows, note))
+        note = f"The table shows the mean **{short}** over the seeds at the best perplexity, which is in brackets."
+        parts.append(table(["data", *TOOLS, *(["t-SNEkhorn in the paper"] if with_paper else [])], rows, note))
     return "\n\n".join(parts)
 
 

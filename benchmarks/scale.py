@@ -161,29 +161,32 @@ def report(cases: Cases) -> str:
 
 def _dense_table(cases: list[Case]) -> str:
     note = (
-        f"Dense symmetric entropic affinity of CIFAR-10 features (50 components), perplexity {PERPLEXITY}, {N_THREADS} "
-        f"threads, code already compiled: time from points to P, and peak memory of the process; best of {REPEATS} "
-        "processes."
+        "The table shows the dense symmetric entropic affinity of CIFAR-10 features (50 principal components) at "
+        f"perplexity {PERPLEXITY}, with {N_THREADS} threads. The time covers all steps from the points to P, with the "
+        f"code already compiled; the memory is that of the whole process. Each row shows the best of {REPEATS} "
+        "processes. A pass visits all pairs, the gaps are the largest violations of the constraints, and rows at the "
+        "floor may have a higher perplexity than requested."
     )
     dtypes = dict.fromkeys(c["dtype"] for c in cases)
     best = [min((c for c in cases if c["dtype"] == dtype), key=lambda c: c["affinity_seconds"]) for dtype in dtypes]
-    measured = {"seconds": ("affinity_seconds", ".1f"), "peak, GB": ("peak_gb", ".2f"), **QUALITY}
+    measured = {"seconds": ("affinity_seconds", ".1f"), "peak memory, GB": ("peak_gb", ".2f"), **QUALITY}
     rows = [[f"{c['n']:,}", c["dtype"], *figures(c, measured.values()), c["outcome"]] for c in best]
     return table(["n", "input", *measured, "outcome"], rows, note)
 
 
 def _sparse_table(cases: list[Case]) -> str:
     note = (
-        f"Sparse symmetric entropic affinity of MNIST (50 components, float32), {N_NEIGHBORS} neighbours, perplexity "
-        f"{PERPLEXITY}, {N_THREADS} threads, code already compiled, best of {REPEATS} runs: the neighbour search, then "
-        f"the affinity. The recall is measured on {N_SAMPLE:,} points by comparison with brute force."
+        "The next table shows the sparse symmetric entropic affinity of MNIST (50 principal components, float32) at "
+        f"perplexity {PERPLEXITY}, with {N_NEIGHBORS} neighbours and {N_THREADS} threads. The neighbour search and "
+        f"the affinity are timed separately, with the code already compiled. Each row shows the best of {REPEATS} "
+        f"runs. The recall of the search is measured on {N_SAMPLE:,} points by comparison with brute force."
     )
     measured = {
-        "neighbours, s": ("neighbor_seconds", ".1f"),
+        "neighbour search, s": ("neighbor_seconds", ".1f"),
         "recall": ("recall", ".3f"),
         "affinity, s": ("affinity_seconds", ".2f"),
         "entries": ("pairs", ",d"),
-        "peak, GB": ("peak_gb", ".2f"),
+        "peak memory, GB": ("peak_gb", ".2f"),
         **QUALITY,
     }
     rows = [[f"{c['n']:,}", yes_or_no(c["self_loops"]), *figures(c, measured.values()), c["outcome"]] for c in cases]
@@ -194,13 +197,14 @@ def _growth_table(cases: list[Case]) -> str:
     (growth,) = cases
     exponents = growth["exponents"]
     note = (
-        f"Growth with n, sparse as above. From n = {growth['fitted_from']:,}, the time of the neighbour search grows "
-        f"as n^{exponents['neighbor_seconds']:.2f} and the time of the affinity as "
-        f"n^{exponents['affinity_seconds']:.2f} (least squares on a logarithmic scale)."
+        "The next table shows how the times of the same sparse affinity grow with n. From n = "
+        f"{growth['fitted_from']:,}, the time of the neighbour search grows as n^{exponents['neighbor_seconds']:.2f} "
+        f"and the time of the affinity as n^{exponents['affinity_seconds']:.2f} (least-squares fit on a logarithmic "
+        "scale)."
     )
     columns = {
         "n": ("n", ",d"),
-        "neighbours, s": ("neighbor_seconds", ".2f"),
+        "neighbour search, s": ("neighbor_seconds", ".2f"),
         "recall": ("recall", ".3f"),
         "affinity, s": ("affinity_seconds", ".3f"),
         "passes": ("passes", "d"),
@@ -210,9 +214,11 @@ def _growth_table(cases: list[Case]) -> str:
 
 def _first_use_table(cases: list[Case]) -> str:
     note = (
-        "Symmetric entropic affinity of 1,000 points in 50 dimensions, with only snekhorn installed: time of a "
-        "complete process, including interpreter and imports, with an empty cache of compiled code (first) and "
-        "afterwards (later, best of 3). For an import, the table shows the time that it adds."
+        "The last table shows the times of complete processes, including the interpreter and the imports, with only "
+        "snekhorn and its dependencies installed. Each process computes the dense or the sparse symmetric entropic "
+        "affinity of 1,000 points in 50 dimensions, first with an empty cache of compiled code (first) and then with "
+        "a filled cache (later, best of 3). For an import, the table shows the time that the import adds to that of "
+        "the interpreter."
     )
     processes = cases[0]["processes"].items()
     return table(

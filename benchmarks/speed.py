@@ -17,7 +17,7 @@ from snekhorn import TSNEkhorn
 from snekhorn.affinities import SymmetricEntropicAffinity
 from snekhorn.embedding.initial_layout import pca_layout
 
-from .measure import N_THREADS, SCORES, Array, benchmark, best_of, layout_scores, peak_gigabytes, quiet, timed
+from .measure import N_THREADS, SCORES, STAGES, Array, benchmark, best_of, layout_scores, peak_gigabytes, quiet, timed
 
 PERPLEXITY = 30
 N_ITER = peers.EARLY_ITERATIONS + peers.MAIN_ITERATIONS  # 750, openTSNE's default
@@ -117,11 +117,11 @@ def place_new(n: int, n_fitted: int, settings: Settings) -> dict[str, Any]:
 
 
 RATIOS = {
-    "embedding / openTSNE's": ("openTSNE", "embedding_seconds"),
+    "layout / openTSNE's": ("openTSNE", "embedding_seconds"),
     "total / openTSNE's": ("openTSNE", "total_seconds"),
     "total / umap-learn's": ("umap-learn", "total_seconds"),
-    "with 750 epochs": ("umap-learn, 750 epochs", "total_seconds"),
-    "seeded": ("umap-learn, seeded", "total_seconds"),
+    "total / umap-learn's, 750 epochs": ("umap-learn, 750 epochs", "total_seconds"),
+    "total / umap-learn's, seeded": ("umap-learn, seeded", "total_seconds"),
 }
 
 
@@ -134,7 +134,7 @@ def report(cases: Cases) -> str:
     }
     if not best:
         return ""
-    seconds = {f"{what}, s": (f"{what}_seconds", ".1f") for what in ("affinity", "embedding", "total")}
+    seconds = {f"{name}, s": (f"{key}_seconds", ".1f") for name, key in STAGES.items()}
     scores = {name: (score, ".3f") for score, name in SCORES.items()}
     rows = [
         [
@@ -145,20 +145,22 @@ def report(cases: Cases) -> str:
         ]
         for tool, case in best.items()
     ]
-    head = ["", "iterations", *seconds, *RATIOS, "GB", *scores]
+    head = ["tool", "iterations", *seconds, *RATIOS, "peak memory, GB", *scores]
     note = (
-        f"MNIST, {runs[0]['n']:,} points in 50 dimensions, {N_THREADS} threads, perplexity {PERPLEXITY}, best of "
-        f"{REPEATS} runs. The ratios divide the time of a row by the time of openTSNE or umap-learn."
+        f"The table shows layouts of {runs[0]['n']:,} points of MNIST in 50 dimensions at perplexity {PERPLEXITY}, "
+        f"with {N_THREADS} threads; best of {REPEATS} runs. Each ratio divides the time of the row by the "
+        "corresponding time of openTSNE or umap-learn."
     )
     text = table(head, rows, note)
     new = cases.get(NEW_POINTS)
     if new is None:
         return text
+    coordinates = "the same coordinates as" if new["same_bits"] else "other coordinates than"
     return (
-        f"{text}\n\nNew points: with {new['fitted']:,} points fitted, {new['new']:,} new points are placed at "
-        f"{new['per_second']:,.0f} points per second. A vote of the {N_NEIGHBORS_VOTE} nearest neighbours in the "
-        f"layout has an accuracy of {new['accuracy']:.4f} on them. Placed alone and in the batch, a point gets "
-        f"{'identical' if new['same_bits'] else 'different'} coordinates."
+        f"{text}\n\nNew points: a model fitted to {new['fitted']:,} points places {new['new']:,} new points at a rate "
+        f"of {new['per_second']:,.0f} points per second. A vote of the {N_NEIGHBORS_VOTE} nearest neighbours in the "
+        f"layout classifies the new points with an accuracy of {new['accuracy']:.4f}. A point that is placed alone "
+        f"gets {coordinates} in a batch."
     )
 
 

@@ -17,8 +17,8 @@ from snekhorn import TSNEkhorn
 from .measure import N_THREADS, QUICK_DATA, SMALL_LAYOUT_DATA, Array, benchmark, layout_scores
 
 PERPLEXITY, SEED = 30, 1
-TITLES = {"peer": "openTSNE", "onwards": "t-SNEkhorn from there", "own": "t-SNEkhorn"}
-SHOWN = {"silhouette": "silhouette", "neighbor_recall": "recall"}
+TITLES = {"peer": "openTSNE", "onwards": "t-SNEkhorn from openTSNE", "own": "t-SNEkhorn"}
+SHOWN = {"silhouette": "silhouette", "neighbor_recall": "neighbour recall"}
 
 
 def plan(settings: Settings) -> Plan:
@@ -53,8 +53,9 @@ def report(cases: Cases) -> str:
         rows.append([title(case["data"]), *scores, *(f"{layouts[kind]['loss']:.4f}" for kind in ("onwards", "own"))])
     heads = [f"{short}: {kind}" for short in SHOWN.values() for kind in TITLES.values()]
     note = (
-        f"Layouts at perplexity {PERPLEXITY}, or a third of the number of points if that is less: openTSNE's, "
-        "t-SNEkhorn's started from it, and t-SNEkhorn's with its defaults"
+        f"The table shows three layouts of each data set at perplexity {PERPLEXITY}, or at a third of the number of "
+        "points if that is less: the layout of openTSNE, the layout of t-SNEkhorn started from that of openTSNE, and "
+        "the layout of t-SNEkhorn with its defaults."
     )
     return table(["data", *heads, f"loss: {TITLES['onwards']}", f"loss: {TITLES['own']}"], rows, note)
 

@@ -22,25 +22,30 @@ from snekhorn.embedding.latent import Latent
 from .measure import N_THREADS, QUICK_DATA, SCORES, SMALL_LAYOUT_DATA, benchmark, layout_scores
 
 PERPLEXITIES = (10, 30, 100)
-DESCENTS = ("defaults", "momentum 0.95 at once", "momentum 0.9", "momentum 0.8, rate 0.25 (t-SNE's)")  # on all of MNIST
+DESCENTS = (  # on all of MNIST
+    "defaults",
+    "momentum 0.95 from the start",
+    "momentum 0.9",
+    "momentum 0.8, learning rate 0.25 (as in t-SNE)",
+)
 SIZES, SIZE_PERPLEXITIES = (1_000, 3_000, 10_000, 30_000), (10, 30, 100, 300)
 
 # Parameters of TSNEkhorn, and attributes of its schedule.
 VARIANTS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "defaults": ({}, {}),
-    "self-loops in P and Q (the paper's)": ({"self_loops": True}, {}),
-    "self-loops in P alone": ({"self_loops": True, "latent_self_loops": False}, {}),
+    "self-loops in P and Q (as in the paper)": ({"self_loops": True}, {}),
+    "self-loops in P only": ({"self_loops": True, "latent_self_loops": False}, {}),
     "self-loops in neither": ({"latent_self_loops": False}, {}),
     "exaggeration 1.2": ({"exaggeration": 1.2}, {}),
     "exaggeration 1.5": ({"exaggeration": 1.5}, {}),
-    "momentum 0.8, rate 0.25 (t-SNE's)": ({}, {"momentum": 0.8, "rate": 0.25}),
+    "momentum 0.8, learning rate 0.25 (as in t-SNE)": ({}, {"momentum": 0.8, "rate": 0.25}),
     "momentum 0.9": ({}, {"momentum": 0.9}),
-    "momentum 0.95 at once": ({}, {"rise": 0}),
-    "500 iterations at most": ({"max_iter": 500}, {}),
-    "5,000 iterations at most, tol 3e-6": ({"max_iter": 5_000, "tol": 3e-6}, {}),
-    "Adam from a random start (the paper's)": ({"optimizer": "adam", "self_loops": True, "tol": 1e-5}, {}),
+    "momentum 0.95 from the start": ({}, {"rise": 0}),
+    "at most 500 iterations": ({"max_iter": 500}, {}),
+    "at most 5,000 iterations, tol 3e-6": ({"max_iter": 5_000, "tol": 3e-6}, {}),
+    "Adam from a random layout (as in the paper)": ({"optimizer": "adam", "self_loops": True, "tol": 1e-5}, {}),
 }
-SAME_LOSS = ("momentum", "500", "5,000")  # prefixes of the variants that minimise the same loss as the defaults
+SAME_LOSS = ("momentum", "at most")  # prefixes of the variants that minimise the same loss as the defaults
 SCORE_FORMS = [(score, ".3f") for score in SCORES]
 
 
@@ -95,18 +100,19 @@ def _variants_tables(cases: list[Case]) -> str:
         for variant in VARIANTS
     ]
     mean = [[variant, *_means(cases, variant, np.mean)] for variant in VARIANTS]
-    over = f"over the perplexities {', '.join(map(str, PERPLEXITIES))}, averaged over {len(names)} data sets"
-    head = ["", *SCORES.values()]
+    *first, last = PERPLEXITIES
+    over = f"over the perplexities {', '.join(map(str, first))} and {last}, averaged over {len(names)} data sets"
+    head = ["variant", *SCORES.values()]
     parts = [
-        table([*head, "iterations, median", "loss, mean change"], best, f"Best score {over}"),
-        table(head, mean, f"Mean score {over}"),
+        table([*head, "median iterations", "mean change of the loss"], best, f"The table shows the best score {over}."),
+        table(head, mean, f"The table shows the mean score {over}."),
     ]
     for score in ("silhouette", "neighbor_recall"):
-        what = SCORES[score].capitalize()
+        what = f"The table shows the {SCORES[score]}"
         rows = [[variant, *(_of(cases, name, variant, score) for name in names)] for variant in VARIANTS]
-        parts.append(table(["", *titles], rows, f"{what} by data set, at the best perplexity"))
+        parts.append(table(["variant", *titles], rows, f"{what} by variant and data set, at the best perplexity."))
         rows = [[str(xi), *(_of(cases, name, "defaults", score, (xi,)) for name in names)] for xi in PERPLEXITIES]
-        parts.append(table(["perplexity", *titles], rows, f"{what} of the defaults by data set and perplexity"))
+        parts.append(table(["perplexity", *titles], rows, f"{what} of the defaults by perplexity and data set."))
     return "\n\n".join(parts)
 
 
@@ -121,18 +127,20 @@ def _means(cases: list[Case], variant: str, choose: Callable[[list[float]], floa
 def _descents_table(cases: list[Case]) -> str:
     forms = [*SCORE_FORMS, ("loss", ".3f"), ("iterations", "d")]
     rows = [[case["variant"], *figures(case, forms)] for case in cases]
-    note = f"Descents on {cases[0]['n']:,} points of MNIST, perplexity 30"
-    return table(["", *SCORES.values(), "loss", "iterations"], rows, note)
+    note = f"The table shows variants of the descent on {cases[0]['n']:,} points of MNIST at perplexity 30."
+    return table(["variant", *SCORES.values(), "loss", "iterations"], rows, note)
 
 
 def _sizes_table(cases: list[Case]) -> str:
     found = {(case["n"], case["perplexity"]): case for case in cases}
-    head = ["points", *(f"{xi}: {', '.join(SCORES.values())}" for xi in SIZE_PERPLEXITIES)]
+    head = ["points", *(f"perplexity {xi}" for xi in SIZE_PERPLEXITIES)]
     rows = [
         [f"{n:,}", *(" ".join(figures(found.get((n, xi), {}), SCORE_FORMS)) for xi in SIZE_PERPLEXITIES)]
         for n in dict.fromkeys(n for n, _ in found)
     ]
-    return table(head, rows, "The defaults on the first points of MNIST, by perplexity")
+    *first, last = SCORES.values()
+    note = f"Each entry gives the {', '.join(first)} and {last} of the defaults on the first points of MNIST."
+    return table(head, rows, note)
 
 
 def _loss_change(cases: list[Case], variant: str) -> float:

@@ -107,7 +107,8 @@ def _not_converged(cases: Cases) -> str:
         if case.get("not_converged"):
             found.setdefault(_without_numbers(key), []).append(case["not_converged"][0])
     lines = [f"- {group} ({_count(len(said))}): {said[0]}" for group, said in found.items()]
-    parts = ["First convergence warning of each group of cases:\n\n" + "\n".join(lines)] if lines else []
+    heading = "First convergence warning of each group of cases, as recorded during the run:\n\n"
+    parts = [heading + "\n".join(lines)] if lines else []
     unknown = sum("not_converged" not in case for case in done.values())
     if unknown:
         parts.append(f"Convergence was not recorded for {_count(unknown)}.")

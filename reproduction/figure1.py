@@ -64,12 +64,13 @@ def report(cases: Cases) -> str:
         rows = cases[kind]["perplexities"] if kind in cases else None
         spreads.append([kind, f"{min(rows):.2f} to {max(rows):.2f}" if rows else None])
     perplexities = (
-        f"Row perplexities at perplexity {PERPLEXITY}. In the paper, they vary for the symmetrised affinity and are "
-        "equal for the symmetric entropic affinity."
+        "The first table shows the range of the row perplexities of two affinities computed for perplexity "
+        f"{PERPLEXITY}. In the paper, the row perplexities vary for the symmetrised affinity and are equal for the "
+        "symmetric entropic affinity."
     )
     layouts = (
-        "Scores of the layouts. In the paper's figure, t-SNEkhorn has a higher silhouette than t-SNE. Here, "
-        f"differences up to {NEAR / 100.0:g} count as no difference."
+        "The second table shows the scores of the layouts. In the paper's figure, t-SNEkhorn has a higher silhouette "
+        f"than t-SNE. Here, a difference of at most {NEAR / 100.0:g} counts as no difference."
     )
     return "\n\n".join(
         [

@@ -95,17 +95,22 @@ def report(cases: Cases) -> str:
         rows.append(
             [
                 kind,
-                f"{min(counts)} to {max(counts)} in {len(counts)} samples",
+                f"{_range(counts)} in each of {len(counts)} samples",
                 f"{min(spread):.2f} to {max(spread):.2f}",
                 _verdict(kind, counts),
             ]
         )
     note = (
-        "In the paper, the doubly stochastic affinity breaks up into many unwanted clusters, while the symmetric "
-        "entropic affinity has exactly three vanishing eigenvalues, one per cluster. Here, an eigenvalue counts as "
-        f"vanishing if it is below {VANISHING:g}. The average perplexity is {PERPLEXITY:g}."
+        "In the paper, the doubly stochastic affinity breaks up into many unwanted clusters, whereas the Laplacian of "
+        "the symmetric entropic affinity has exactly three vanishing eigenvalues, one per cluster. Here, an "
+        f"eigenvalue counts as vanishing if it is below {VANISHING:g}. The average perplexity of both affinities is "
+        f"{PERPLEXITY:g}."
     )
     return table(["affinity", "vanishing eigenvalues", "row perplexities (first sample)", "verdict"], rows, note)
+
+
+def _range(counts: list[int]) -> str:
+    return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
 
 
 def _verdict(kind: str, counts: list[int]) -> str:

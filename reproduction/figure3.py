@@ -63,8 +63,8 @@ def report(cases: Cases) -> str:
     above = all(second[s] >= first[s] - NEAR for s in sigmas)
     verdict = f"as in the paper: above, or within {NEAR:g}, at every sigma" if above else "differs: below at some sigma"
     note = (
-        "In the paper, the curve of the symmetric entropic affinity stays above the curve of the doubly stochastic "
-        "affinity. The table shows the mean ARI over samples of the data. Verdict: "
+        "In the paper, the curve of the symmetric entropic affinity lies above that of the doubly stochastic "
+        "affinity. The table shows the mean ARI over several samples of the data. Verdict: "
         f"**{verdict if sigmas else ABSENT}**."
     )
     return table(["sigma", *KINDS, "difference"], rows, note)

@@ -81,17 +81,18 @@ def report(cases: Cases) -> str:
     rows = [[name, cases[name]["radius_spread"] if name in cases else None] for name in METHODS]
     note = (
         "In the paper, the layout of a doubly stochastic P tends to a circle if the Gaussian kernel of the layout is "
-        "normalised by its total sum, but not with the doubly stochastic kernel of SNEkhorn. The table shows the "
-        "standard deviation of the distances from the centre, relative to their mean (0 for a circle)."
+        "normalised globally, but not if it is normalised to be doubly stochastic, as in SNEkhorn. The table shows "
+        "the standard deviation of the distances from the centre of the layout, relative to their mean (0 for a "
+        "circle)."
     )
-    text = table(["kernel of the layout", "spread"], rows, note)
+    text = table(["kernel of the layout", "relative standard deviation"], rows, note)
     if not set(METHODS) <= set(cases):
         return text
     first, second = (cases[name]["radius_spread"] for name in METHODS)
     errors = cases["SNEkhorn"]["sinkhorn_errors"]
     steps = (
-        "Number of Sinkhorn iterations, starting from zero, until all row sums are within a tolerance of 1, on the "
-        "layout of SNEkhorn (in the paper, about ten are enough):"
+        "The second table shows how many Sinkhorn iterations on SNEkhorn's layout, starting from zero, bring all row "
+        "sums to within a tolerance of 1. In the paper, about ten iterations are enough."
     )
     return (
         f"{text}\n\nVerdict: **{claim(holds=first < second / 1.5)}** (criterion: the second value is at least 1.5 "

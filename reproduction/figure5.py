@@ -123,13 +123,15 @@ def report(cases: Cases) -> str:
         for name in (*METHODS, *PAPER_METHODS)
     ]
     affinities = (
-        "In the paper, the symmetrised entropic affinity is misled by the noise level, and the symmetric entropic "
-        "affinity is not. Here, misled means that one batch gets more than twice the mass of the other. The table "
-        f"shows the mass that a point of p1 gives to each batch of p2 at perplexity {PERPLEXITY:g}."
+        "The data come from two distributions, p1 and p2. The points of p2 form two batches, one of which has less "
+        "noise. In the paper, the symmetrised entropic affinity is misled by the noise level, and the symmetric "
+        "entropic affinity is not. Here, an affinity counts as misled if one batch gets more than twice the mass of "
+        "the other. The table shows the mean mass that a point of p1 gives to each batch of p2 at perplexity "
+        f"{PERPLEXITY:g}."
     )
     layouts = (
-        "Silhouettes in the layout: p1 against p2 (higher is better), and the two batches within p2 (0 is ideal, "
-        "because they have the same distribution)."
+        "The second table shows two silhouettes of each layout: that of p1 against p2 (higher is better), and that of "
+        "the two batches within p2 (0 is ideal, because the batches have the same distribution)."
     )
     return "\n\n".join(
         [
@@ -148,8 +150,8 @@ def _compared(cases: Cases, ours: str, other: str) -> str:
     judged = claim(holds=abs(mine["batches"]) < abs(its["batches"]))
     apart = "better" if mine["between"] > its["between"] else "less well"
     return (
-        f"*{ours}* compared with *{other}*: the silhouette of the batches is {mine['batches']:.2f} and "
-        f"{its['batches']:.2f}, **{judged}**. It separates p1 from p2 {apart} ({mine['between']:.2f} and "
+        f"The silhouette of the batches is {mine['batches']:.2f} for *{ours}* and {its['batches']:.2f} for *{other}*: "
+        f"**{judged}**. The former separates p1 from p2 {apart} (silhouettes of {mine['between']:.2f} and "
         f"{its['between']:.2f})."
     )
 
@@ -158,7 +160,7 @@ def _misled(case: Case) -> str:
     if max(case["to_p2"], case["to_p2_low_noise"]) < NOTHING:
         return "not misled: almost no mass leaves p1"
     ratio = max(case["to_p2"], case["to_p2_low_noise"]) / min(case["to_p2"], case["to_p2_low_noise"])
-    return f"misled: {ratio:.1f} times as much to one batch" if ratio > MISLED else "not misled"
+    return f"misled: one batch gets {ratio:.1f} times as much" if ratio > MISLED else "not misled"
 
 
 EXPERIMENT = Experiment("figure5", "Figure 5: heteroscedastic multinomial data", plan, report, draw)

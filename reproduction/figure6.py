@@ -70,14 +70,15 @@ def report(cases: Cases) -> str:
     found = means(finished(cases))
     rows = [_row(name, found.get(name, {})) for name in data_sets_in(cases)]
     note = (
-        "In the paper, the curve of the symmetric entropic affinity is above the curve of the symmetrised affinity "
-        "over the whole range of perplexities. The table shows the mean ARI over the perplexities computed, for the "
-        f"first {MOST:,} points of larger data sets, and compares the two affinities at each perplexity. The verdict "
-        'is "as in the paper" if the symmetric entropic affinity is above at more than four fifths of the '
-        f'perplexities, "no difference" if the two are within {NEAR:g} at more than four fifths, and "mixed" if it '
-        "is above at half or more."
+        "In the paper, the curve of the symmetric entropic affinity lies above that of the symmetrised entropic "
+        "affinity over the whole range of perplexities. The table shows the mean ARI over the perplexities computed, "
+        f"and the numbers of perplexities at which the symmetric entropic affinity is above, within {NEAR:g} of, or "
+        f'below the symmetrised one. Larger data sets are reduced to their first {MOST:,} points. The verdict is "as '
+        'in the paper" if the symmetric entropic affinity is above at more than four fifths of the perplexities, "no '
+        f'difference" if the two are within {NEAR:g} at more than four fifths, and "mixed" if the symmetric entropic '
+        "affinity is above at half or more."
     )
-    return table(["data", *SHOWN, f"above, within {NEAR:g}, below", "below at", "verdict"], rows, note)
+    return table(["data", *SHOWN, f"above, within {NEAR:g}, below", "perplexities below", "verdict"], rows, note)
 
 
 def _row(name: str, lines: dict[str, dict[int, float]]) -> list[Any]:

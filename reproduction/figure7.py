@@ -49,8 +49,9 @@ def draw(cases: Cases) -> Figure | None:
 def report(cases: Cases) -> str:
     found = [row for rows in ROWS for row in shown_rows(finished(cases), f", {rows}")]
     note = (
-        f"Perplexity {PERPLEXITY}. In the paper, t-SNEkhorn separates the classes better than t-SNE. Here, differences "
-        f"of the silhouette up to {NEAR / 100.0:g} count as no difference."
+        f"The layouts were computed at perplexity {PERPLEXITY} from the raw counts and from the counts scaled to rows "
+        "of unit norm. In the paper, t-SNEkhorn separates the classes better than t-SNE. Here, a difference in "
+        f"silhouette of at most {NEAR / 100.0:g} counts as no difference."
     )
     return table(["layout", *SCORES, "verdict"], found, note)
 

@@ -48,14 +48,14 @@ def report(cases: Cases) -> str:
     tried = sorted({case["perplexity"] for case in cases.values()})
     pairs = list(dict.fromkeys((case["data"], case["column"]) for case in cases.values()))
     rows = [_row(name, column, score, cases) for score in SCORES for name, column in pairs]
-    rates = [f"rate {step:g}" for step in STEPS]
-    head = ["score", "data", "method", *rates, "the paper's", "verdict at the closest rate"]
+    rates = [f"learning rate {step:g}" for step in STEPS]
+    head = ["score", "data", "method", *rates, "the paper's", "verdict at the closest learning rate"]
     note = (
         'The paper trains "with default parameters". The authors\' scripts use learning rates of 0.1 (SNAREseq), 0.5 '
-        "(Figure 1) and 1 (COIL). They also use other numbers of iterations and five Sinkhorn iterations, "
-        "which we did not try. The table shows the mean and standard deviation over seeds, x 100, at the better of "
-        f"the perplexities {', '.join(map(str, tried))}. The verdict follows the rule of Table 3, for the learning "
-        f"rate whose mean is closest to the paper's. {_findings(cases)}"
+        "(Figure 1) and 1 (COIL). They also use other numbers of iterations, and five Sinkhorn iterations; we did not "
+        "try these variants. The table shows the mean and the standard deviation over the seeds, × 100, at the better "
+        f"of the perplexities {' and '.join(map(str, tried))}. The verdict follows the rule of Table 3, for the "
+        f"learning rate whose mean is closest to the paper's number. {_findings(cases)}"
     )
     return table(head, rows, note.rstrip())
 
@@ -88,8 +88,8 @@ def _findings(cases: Cases) -> str:
         loops, loopless = means["t-SNEkhorn, paper's protocol"], means[LOOPLESS]
         if loops and loopless:
             said.append(
-                f"On {title(name)}, the learning rate changes the silhouette of t-SNEkhorn by {np.ptp(loops):.1f}; its "
-                f"best value is {max(loops):.1f} with self-loops and {max(loopless):.1f} without."
+                f"On {title(name)}, the silhouette of t-SNEkhorn varies by {np.ptp(loops):.1f} with the learning rate; "
+                f"its best value is {max(loops):.1f} with self-loops and {max(loopless):.1f} without."
             )
     return " ".join(said)
 

@@ -46,9 +46,10 @@ def report(cases: Cases) -> str:
     rows.append(["the paper's data sets", *judged])
     head = ["data", *(f"{score}, {how}" for how in ("our defaults", "paper's protocol") for score in SCORES)]
     note = (
-        "In the paper, t-SNEkhorn is above t-SNE over a wide range of perplexities. The table counts the perplexities "
-        'at which t-SNEkhorn is above t-SNE under the same protocol. The verdict is "as in the paper" if it is above '
-        'at more than four fifths of them, and "mixed" if it is above at half or more.'
+        "In the paper, t-SNEkhorn has higher scores than t-SNE over a wide range of perplexities. The table shows at "
+        'how many perplexities t-SNEkhorn has a higher score than t-SNE under the same protocol. The verdict is "as '
+        'in the paper" if this is the case at more than four fifths of the perplexities, and "mixed" if it is the '
+        "case at half or more."
     )
     return table(head, rows, note)
 

@@ -99,14 +99,14 @@ def report(cases: Cases) -> str:
         ]
         for c in cases.values()
     ]
-    kept = ["kept, all sizes", f"up to {SMALL}", f"from {LARGE}"]
+    kept = ["preserved, all sizes", f"preserved, sizes up to {SMALL}", f"preserved, sizes from {LARGE}"]
     head = ["data", "affinity", *kept, "distance correlation", "silhouette", "row perplexities"]
     note = (
-        "The multi-scale affinity is the mean of the symmetric entropic affinities of perplexities 8, 16, 32, ... up "
-        "to half the number of points. Like each of them, it is symmetric and doubly stochastic. We compare it with "
-        "single perplexities, using t-SNEkhorn with its defaults. The score is the fraction of neighbours kept, "
-        "corrected for chance and averaged over neighbourhood sizes on a logarithmic scale (Lee et al. 2015), so that "
-        f"small and large scales have equal weight. {_findings(cases)}"
+        "The multi-scale affinity is the mean of the symmetric entropic affinities at the perplexities 8, 16, 32 and "
+        "so on, up to half the number of points. Like each of these affinities, it is symmetric and doubly "
+        "stochastic. We compare it with single perplexities, using t-SNEkhorn with its defaults. The score is the "
+        "fraction of neighbours preserved, corrected for chance and averaged over neighbourhood sizes on a "
+        f"logarithmic scale (Lee et al. 2015), so that small and large scales have equal weight. {_findings(cases)}"
     )
     return table(head, rows, note.rstrip())
 
@@ -128,11 +128,15 @@ def _findings(cases: Cases) -> str:
     if not kept:
         return ""
     return (
-        "Over all sizes, the multi-scale affinity has a score of "
-        f"{', '.join(kept)}; the best single perplexity is in brackets. Its silhouette, which measures classes and "
-        f"therefore a single scale, is {', '.join(scores)}. If a row perplexity exceeds a single requested "
-        "perplexity, the bandwidth of the row is at its lower bound."
+        f"Over all sizes, the score of the multi-scale affinity is {_listed(kept)}; the value of the best single "
+        "perplexity is in brackets. Its silhouette, which measures classes and therefore a single scale, is "
+        f"{_listed(scores)}. If a row perplexity exceeds the single perplexity requested, the bandwidth of that row "
+        "is at its lower bound."
     )
+
+
+def _listed(said: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(said[:-1]), said[-1]]))
 
 
 def _compared(name: str, values: dict[str, float]) -> str:

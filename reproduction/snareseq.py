@@ -19,7 +19,6 @@ from .drawing import curves, legend, panels
 from .layout_protocols import SCORES, shown_layout
 from .paper import CLUSTERING, EMBEDDINGS
 from .paper_data import points_for
-from .verdicts import difference
 
 PREPARATIONS = ("raw", "standardised", "log", "unit rows", "shares", "centred log-ratios")
 CONVERGED, SCRIPT = "converged", f"authors' script, {SCRIPT_STEPS} steps"
@@ -111,7 +110,13 @@ def report(cases: Cases) -> str:
         rows.append([how, solver, f"{100 * values[at]:.1f}", f"{at:g}", f"{gap:.0e}"])
     if not rows:
         return ABSENT
-    head = ["rows", "affinity", "best ARI x 100", "at perplexity", "largest deviation of a row sum from 1"]
+    head = [
+        "preparation",
+        "affinity or solver",
+        "best ARI × 100",
+        "perplexity",
+        "largest deviation of a row sum from 1",
+    ]
     return f"{table(head, rows, _findings(found))}\n\n{_layouts(cases)}"
 
 
@@ -124,8 +129,11 @@ def _layouts(cases: Cases) -> str:
             values.setdefault(case["how"], {})[head] = case["silhouette"]
     heads = list(dict.fromkeys(head for row in values.values() for head in row))
     rows = [[how, *(row.get(head) for head in heads)] for how, row in values.items()]
-    note = f"Silhouettes of layouts of the same data (the paper's t-SNEkhorn has {PAPER_SILHOUETTE:.3f}):"
-    return table(["rows", *heads], rows, note) if rows else ""
+    note = (
+        "The second table shows the silhouettes of layouts of the same data. In the paper, the silhouette of "
+        f"t-SNEkhorn is {PAPER_SILHOUETTE:.3f}."
+    )
+    return table(["preparation", *heads], rows, note) if rows else ""
 
 
 def _findings(found: dict[tuple[str, str], dict[float, float]]) -> str:
@@ -133,36 +141,40 @@ def _findings(found: dict[tuple[str, str], dict[float, float]]) -> str:
     best = {key: 100.0 * max(values.values()) for key, values in found.items()}
     converged = {how: best[how, CONVERGED] for how in PREPARATIONS if (how, CONVERGED) in best}
     top = max(converged, key=lambda how: converged[how])
+    gap = converged[top] - THEIRS
     said = [
-        f"In the paper, the symmetric entropic affinity reaches an ARI (x 100) of {THEIRS}, and the symmetrised "
-        f"entropic affinity {SYMMETRISED}.",
-        f"Our converged affinity reaches {_listed(converged)}, so the preparation of the counts matters most. "
-        "(Standardising by a single mean and standard deviation does not change the affinities.)",
-        f"The largest value, {converged[top]:.1f} ({top}), differs from the paper's by "
-        f"{difference(converged[top], THEIRS)}.",
+        f"In the paper, the symmetric entropic affinity reaches an ARI (× 100) of {THEIRS}, and the symmetrised "
+        f"entropic affinity reaches {SYMMETRISED}.",
+        f"Our converged symmetric entropic affinity reaches {_listed(converged)}, so the preparation of the counts "
+        "matters most. (Standardising by a single mean and standard deviation does not change the affinities.)",
+        f"The largest value, {converged[top]:.1f} ({top}), is {abs(gap):.1f} {'below' if gap < 0 else 'above'} the "
+        "paper's.",
     ]
     raw = best.get(("raw", "symmetrised entropic"))
     if raw is not None:
         said.append(f"The symmetrised entropic affinity of the raw counts reaches {raw:.1f} here.")
         if abs(raw - SYMMETRISED) < CLOSE:
             said.append(
-                "This agrees with the paper, which therefore probably used raw counts; the authors' script for these "
-                "data only standardises them."
+                "This value agrees with the paper, which therefore probably used raw counts; the authors' script for "
+                "these data only standardises them."
             )
-    for how in STOPPED_EARLY:
-        early = {s: best[how, s] for s in SOLVERS if s not in EVERYWHERE and (how, s) in best}
-        if early:
-            where = " and ".join(map(str, EARLY_PERPLEXITIES))
-            said.append(
-                f"If it is stopped before convergence ({how}, perplexities {where}), it reaches {_listed(early)}."
-            )
+    unfinished = {
+        how: {s: best[how, s] for s in SOLVERS if s not in EVERYWHERE and (how, s) in best} for how in STOPPED_EARLY
+    }
+    reached = [f'{_listed(early)} with the preparation "{how}"' for how, early in unfinished.items() if early]
+    if reached:
+        said.append(
+            f"At the better of the perplexities {' and '.join(map(str, EARLY_PERPLEXITIES))}, symmetric entropic "
+            f"affinities whose solver is stopped before convergence reach {', and '.join(reached)}."
+        )
     if max(best.values()) < THEIRS - CLOSE:
-        said.append(f"None of these reaches the paper's {THEIRS}; the reason is unknown.")
+        said.append(f"None of these values reaches the paper's {THEIRS}; we do not know why.")
     return " ".join(said)
 
 
 def _listed(values: dict[str, float]) -> str:
-    return ", ".join(f"{value:.1f} ({name})" for name, value in values.items())
+    *first, last = (f"{value:.1f} ({name})" for name, value in values.items())
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 EXPERIMENT = Experiment("snareseq", "SNAREseq: what makes the difference", plan, report, draw)

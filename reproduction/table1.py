@@ -50,8 +50,8 @@ def report(cases: Cases) -> str:
         values = [_entry(case[key]) if case else None for key in properties]
         rows.append([name, *values, None if found is None else claim(holds=found == expected)])
     note = (
-        f"Largest violation of each property on the data of Figure 2 at perplexity {PERPLEXITY:g}. A property holds "
-        f"(✓) if its violation is below {HOLDS:g}."
+        "The table shows the largest violation of each property on the data of Figure 2 at perplexity "
+        f"{PERPLEXITY:g}. A property holds (✓) if its violation is below {HOLDS:g}."
     )
     return table(["affinity", *properties, "verdict"], rows, note)
 

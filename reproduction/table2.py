@@ -36,11 +36,12 @@ def clustered(name: str, kind: str, settings: Settings) -> dict[str, Any]:
 def report(cases: Cases) -> str:
     rows = [_row(name, cases) for name in data_sets_in(cases)]
     note = (
-        "ARI x 100: mean over seeds at the best point of the grid, with the paper's number in brackets. The "
-        f'difference and the verdict refer to the symmetric entropic affinity ("the same" means within {NEAR:g}). For '
-        "the first two affinities, the grid consists of the powers of ten for which the average perplexity lies in "
-        "the range of the others. Only one or two powers qualify per data set, so these scores depend on where the "
-        "powers of ten happen to fall."
+        "The table shows the ARI × 100: the mean over the seeds at the best point of the grid, with the paper's "
+        'number in brackets. The difference and the verdict refer to the symmetric entropic affinity; "the same" '
+        f"means a difference of at most {NEAR:g}. The row-stochastic and the doubly stochastic affinity have a "
+        "bandwidth instead of a perplexity. Their grid consists of the powers of ten for which the average perplexity "
+        "lies in the range of the other grids. Only one or two powers of ten qualify per data set, so these scores "
+        "depend on where the powers of ten happen to fall."
     )
     return table(["data", *KINDS, "difference", "verdict"], rows, note)
 

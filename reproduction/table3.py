@@ -106,11 +106,12 @@ def report(cases: Cases) -> str:
     whole = {key: values for key, values in found.items() if not _progress(cases, key[0], key[1], found)}
     same = " and ".join(f"{near} in {score}" for score, near in NEAR.items())
     note = (
-        'Best mean over seeds among the perplexities computed, x 100, with the perplexity in brackets. "Ours" is '
-        "t-SNEkhorn with its defaults; one run is enough, because its initial layout is not random. The last columns "
-        "show the paper's own numbers, and compare ours with the paper's t-SNEkhorn (\"the same\" means within "
-        f"{same}). openTSNE, umap-learn and scikit-learn run with their own defaults, not with the paper's protocol; "
-        f"scikit-learn gives the same layout for all seeds. {_brief(cases)}"
+        "The tables show the best mean over the seeds among the perplexities computed, × 100, with the best "
+        'perplexity in brackets. "Ours" refers to the first column, t-SNEkhorn with its defaults, for which one run '
+        "is enough, because the initial layout is not random. The last three columns show the paper's own numbers and "
+        f'compare ours with the paper\'s t-SNEkhorn ("the same" means a difference of at most {same}). openTSNE, '
+        "umap-learn and scikit-learn run with their own defaults, not with the paper's protocol; scikit-learn gives "
+        f"the same layout for all seeds. {_brief(cases)}"
     )
     tables = [f"**{score.capitalize()}**\n\n{_table(score, cases, found)}" for score in SCORES]
     summaries = (against_paper(whole), headline(whole), against_packages(whole), by_protocol(whole))
@@ -121,9 +122,9 @@ def _brief(cases: Cases) -> str:
     """List the data sets with fewer perplexities or seeds than the others."""
     names = data_sets_in(cases)
     said = {
-        f"Only the perplexities {', '.join(map(str, BRIEF_GRID))} were computed for": BRIEF,
-        "The other packages are also limited to these perplexities for": set(BRIEF_PEERS) - set(BRIEF),
-        "Only one seed was used for": LARGE,
+        f"Data sets with only the perplexities {', '.join(map(str, BRIEF_GRID[:-1]))} and {BRIEF_GRID[-1]}": BRIEF,
+        "Data sets with only these perplexities for the other packages": set(BRIEF_PEERS) - set(BRIEF),
+        "Data sets with only one seed": LARGE,
     }
     found = {what: "; ".join(title(name) for name in names if name in some) for what, some in said.items()}
     return " ".join(f"{what}: {which}." for what, which in found.items() if which)
@@ -184,8 +185,8 @@ def against_paper(found: Found) -> str:
             why = f"see [what was tried]({EXPLAINED[name]})" if name in EXPLAINED else "not investigated"
             worse += [f"{title(name)} ({score}; {why})"] if judged == "worse" else []
     said = " and ".join(f"on {counts[score]} in {score}" for score in SCORES)
-    below = f" It is worse on {', '.join(worse)}." if worse else ""
-    return f"Compared with the paper's t-SNEkhorn on {len(names)} data sets, ours is the same or better {said}.{below}"
+    below = f" Ours is worse on {', '.join(worse)}." if worse else ""
+    return f"Of the {len(names)} data sets that are also in the paper, ours is the same or better {said}.{below}"
 
 
 def headline(found: Found) -> str:
@@ -193,12 +194,12 @@ def headline(found: Found) -> str:
     said = []
     for how, suffix in (("With the paper's protocol", ", paper's protocol"), ("With our defaults", "")):
         counts = [_counted(score, OURS + suffix, ["t-SNE" + suffix], found)[0] for score in SCORES]
-        said += [f"{how}, its {'; its '.join(filter(None, counts))}."] if any(counts) else []
+        said += [f"{how}, t-SNEkhorn's {', and its '.join(filter(None, counts))}."] if any(counts) else []
     if not said:
         return ""
     return (
         "In the paper, t-SNEkhorn has the highest silhouette on 15 of 16 data sets, and the highest trustworthiness on "
-        f"12. Here, t-SNEkhorn is compared with t-SNE under the same protocol. {' '.join(said)}"
+        f"12. Here, we compare t-SNEkhorn with t-SNE under the same protocol. {' '.join(said)}"
     )
 
 
@@ -211,7 +212,7 @@ def against_packages(found: Found) -> str:
         where = f" It is worse on {'; '.join(lost)}." if lost else ""
         said += [f"Our {counts}.{where}"] if counts else []
     listed = " and ".join(filter(None, [", ".join(ran[:-1]), *ran[-1:]]))
-    start = f"On each data set, ours is also compared with the best of {listed}."
+    start = f"Finally, ours is compared with the best of {listed} on each data set."
     return f"{start} {' '.join(said)}" if said else ""
 
 
@@ -229,7 +230,8 @@ def _counted(score: str, ours: str, others: list[str], found: Found) -> tuple[st
         if judged == "worse":
             lost.append(f"{title(name)}, {mine:.1f} compared with {theirs[other]:.1f} ({other})")
     better, same, worse = counts.values()
-    said = f"{score} is better on {better}, the same on {same} and worse on {worse} data sets"
+    sets = f"{sum(counts.values())} data set{'s' * (sum(counts.values()) > 1)}"
+    said = f"{score} is better on {better}, the same on {same} and worse on {worse} of {sets}"
     return (said if any(counts.values()) else ""), lost
 
 
@@ -252,10 +254,10 @@ def by_protocol(found: Found) -> str:
     head = ["data", "method", *(text for score in SCORES for text in (score, "the paper's", "verdict"))]
     said = ", ".join(f"{count} {word}" for word, count in counts.items())
     note = (
-        f"We ran Adam with a learning rate of {PAPER['learning_rate']}, at most {PAPER['max_iter']:,} iterations, and "
-        'the same random initial layouts for both methods. The verdict is "as in the paper" if a score is within the '
-        f"paper's standard deviation or the tolerance above. Numbers of scores: {said}. See also "
-        "[what the protocol leaves open](#what-the-papers-protocol-leaves-open)."
+        f"We ran Adam with a learning rate of {PAPER['learning_rate']} and at most {PAPER['max_iter']:,} iterations, "
+        'from the same random initial layouts for both methods. The verdict is "as in the paper" if a score is within '
+        "the paper's standard deviation of the paper's score, or within the tolerance above. Counts of the verdicts: "
+        f"{said}. See also [what the protocol leaves open](#what-the-papers-protocol-leaves-open)."
     )
     return f"**The paper's protocol, compared with the paper**\n\n{table(head, rows, note)}"
 

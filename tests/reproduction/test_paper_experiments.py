@@ -143,7 +143,7 @@ def test_data_sets_on_which_other_packages_are_better_are_named():
         "su | umap-learn | 10": scored("su", "umap-learn", 0.5),
     }
     text = table3.report(cases)
-    assert "Our silhouette is better on 0, the same on 0 and worse on 1 data sets." in text
+    assert "Our silhouette is better on 0, the same on 0 and worse on 1 of 1 data set." in text
     assert "It is worse on tumours (su), 40.0 compared with 50.0 (umap-learn)." in text
 
 

@@ -30,7 +30,7 @@ class Stop(str, Enum):
     """Reasons for a descent to stop; each text says what the user can do."""
 
     CONVERGED = "converged: the loss decreases by less than tol per iteration"
-    MAX_ITER = "stopped at max_iter while the loss was still falling; raise max_iter to go on"
+    MAX_ITER = "stopped at max_iter while the loss was still decreasing; raise max_iter to continue"
     CALLBACK = "stopped by a callback"
     INTERRUPTED = "interrupted from the keyboard; the layout is the last one reached"
 

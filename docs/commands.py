@@ -30,10 +30,10 @@ def section(command: Callable[..., Any]) -> Iterator[str]:
         example = paragraph.startswith("snekhorn ")
         yield f"    {paragraph}\n" if example else f"{' '.join(paragraph.split())}\n"
     if arguments:
-        yield "| argument | |\n|---|---|"
+        yield "| argument | description |\n|---|---|"
         yield from (f"| `{parameter.name.upper()}` | {info.help} |" for parameter, info in arguments)
         yield ""
-    yield "| option | default | |\n|---|---|---|"
+    yield "| option | default | description |\n|---|---|---|"
     yield from (f"| {_names(*one)} | {_default_and_help(*one)} |" for one in options)
     yield ""
 

@@ -34,14 +34,14 @@ def tsnekhorn(
     random_state: Any = 0,
     copy: bool = False,
 ) -> AnnData | None:
-    """Lay out the cells of an AnnData object; write the layout to `obsm` and its description to `uns`.
+    """Compute a layout of the cells of an AnnData object; write the layout to `obsm` and its description to `uns`.
 
     Parameters
     ----------
     adata : AnnData
         Annotated data, one row per cell.
     use_rep : str or None, default=None
-        Entry of `obsm` to lay out, or "X". None uses "X_pca" if it exists, otherwise "X".
+        Entry of `obsm` to use, or "X". None uses "X_pca" if it exists, otherwise "X".
     obsp : str or None, default=None
         Entry of `obsp` with the distances to the nearest neighbours, such as "distances" from `scanpy.pp.neighbors`.
         No new neighbour search is run.

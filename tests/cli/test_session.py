@@ -88,7 +88,7 @@ def test_a_bug_in_one_file_does_not_cost_the_others(folder, snekhorn, fails, fil
 def test_scores_that_cannot_be_computed_are_noted(folder, as_json, fails):
     fails("snekhorn.metrics.evaluate", InputError("of the user"))
     facts = as_json(*ARGUMENTS, "--out", "t.npy")
-    assert "no scores: of the user" in facts["warnings"]
+    assert "the scores could not be computed: of the user" in facts["warnings"]
 
 
 @pytest.mark.parametrize(

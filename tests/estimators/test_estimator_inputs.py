@@ -216,7 +216,7 @@ def test_nothing_handed_in_is_changed(X, kind):
 
 @each_estimator
 @each_method
-@pytest.mark.filterwarnings("ignore:.*collapsed to one place")
+@pytest.mark.filterwarnings("ignore:.*collapsed to a single point")
 @pytest.mark.parametrize("n", [2, 3, 5, 10])
 def test_few_points(X, kind, method, n):
     estimator = kind(max_iter=60, method=method)
@@ -245,7 +245,7 @@ ODD = {
 def test_odd_points(X, kind, method, odd):
     estimator = quick(kind, method=method)
     points = ODD[odd](X)
-    with pytest.warns(UserWarning, match="collapsed to one place") if odd == "all equal" else nullcontext():
+    with pytest.warns(UserWarning, match="collapsed to a single point") if odd == "all equal" else nullcontext():
         assert np.isfinite(estimator.fit_transform(points)).all()
     assert np.isfinite(estimator.kl_divergence_)
     assert np.isfinite(estimator.transform(1.01 * points)).all()

@@ -39,10 +39,10 @@ def affinity(  # noqa: PLR0913
     ] = None,
     neighbors: Annotated[
         int,
-        typer.Option("--neighbors", help="Number of neighbours per point in the matrix; 0: 3 times the perplexity."),
+        typer.Option("--neighbors", help="Number of neighbours per point; 0 means 3 times the perplexity."),
     ] = 0,
     self_loops: Annotated[
-        bool, typer.Option(help="Count each point among its own neighbours; 'embed' does not by default.")
+        bool, typer.Option(help="Count each point among its own neighbours; 'embed' does not do so by default.")
     ] = True,
     out: Annotated[Path, typer.Option("--out", "-o", help="Sparse matrix: .npz (SciPy) or .mtx.")],
     columns: options.Columns = None,
@@ -59,7 +59,7 @@ def affinity(  # noqa: PLR0913
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Compute an affinity between the points of a file, as a sparse matrix, and report how accurately it was solved.
+    """Compute an affinity between the points in a file as a sparse matrix, and report how accurate it is.
 
     snekhorn affinity cells.csv --perplexity 30 --out P.npz
     """

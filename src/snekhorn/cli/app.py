@@ -16,7 +16,7 @@ from .transform_command import transform
 
 app = typer.Typer(
     name="snekhorn",
-    help="Lay out a table of points in the plane with t-SNEkhorn and related methods.",
+    help="Compute layouts of high-dimensional data with t-SNEkhorn and related methods.",
     epilog="Start with: snekhorn embed FILE.csv. Exit codes: 0 success; 1 bug in snekhorn; 2 problem with the input, "
     "the options or an output file; 130 interrupted.",
     no_args_is_help=True,

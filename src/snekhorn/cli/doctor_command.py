@@ -20,7 +20,7 @@ EXTRAS = ("anndata", "scanpy", "pandas", "polars")
 
 
 def doctor(*, as_json: options.Json = False, quiet: options.Quiet = False, debug: options.Debug = False) -> None:
-    """Show versions, threads, memory and the state of the compiled code, and lay out a few points as a test."""
+    """Show versions, threads, memory and the state of the compiled code, and compute a small layout as a test."""
     with session(as_json=as_json, quiet=quiet, debug=debug) as run:
         from ..runtime.execution import choose_execution
         from ..runtime.memory import GIB, available_bytes
@@ -35,7 +35,7 @@ def doctor(*, as_json: options.Json = False, quiet: options.Quiet = False, debug
             "memory_available_gib": None if memory is None else round(memory / GIB, 1),
             "compiled": compiled_code(),
         }
-        with run.stage("test", "laying out 400 points"):
+        with run.stage("test", "computing the layout of 400 points"):
             facts["test"] = _self_test()
         run.result(facts, _text(facts))
         if not facts["test"]["passed"]:

@@ -59,7 +59,7 @@ def view(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Write an interactive page of a layout, a single file that needs no network, and open it.
+    """Write an interactive page of a layout, which is a single file and works offline, and open the page.
 
     snekhorn view cells.tsnekhorn.parquet --color type
     """

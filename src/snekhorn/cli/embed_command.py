@@ -1,4 +1,4 @@
-"""snekhorn embed: lay out the points of a file."""
+"""snekhorn embed: compute a layout of the points in a file."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def embed(  # noqa: PLR0913
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Lay out the points of a file, and write a table of coordinates, a plot and an interactive page.
+    """Compute a layout of the points in a file, and write a table of coordinates, a plot and an interactive page.
 
     Numeric columns are the features; all others are kept as metadata. Without
     --out, --plot, --html or --save-model, the command writes a table, a plot
@@ -134,7 +134,7 @@ def _fit(run: Session, model: NeighborEmbedding, X: Any, perplexities: list[floa
     names = ", ".join(f"{perplexity:g}" for perplexity in perplexities)
     first = "" if compiled_code()["functions"] else " (the first run also compiles the code)"
     found: list[NeighborEmbedding] = []
-    with run.stage("layout", f"laying out {X.shape[0]:,} points, perplexity {names}{first}"):
+    with run.stage("layout", f"computing the layout of {X.shape[0]:,} points, perplexity {names}{first}"):
         if len(perplexities) > 1:
             several = sweep(model, X, perplexities)
         else:
@@ -164,14 +164,14 @@ def _measure(
     """Score the layouts; an error here must not discard them."""
     layouts = [model.embedding_ for model in fitted]
     metric = "euclidean" if metric == "sqeuclidean" else metric
-    with run.stage("scores", "measuring how faithful the layout is"):
+    with run.stage("scores", "computing the scores"):
         try:
             report.scores = measure(run, points.X, layouts, points.table, metric=metric, n_jobs=jobs)
         except KeyboardInterrupt:
             run.interrupted = True
             run.note("interrupted; the layout is kept, without scores")
         except USER_ERRORS as error:
-            run.note(f"no scores: {error}")
+            run.note(f"the scores could not be computed: {error}")
         except Exception as error:
             run.postpone(error)
 

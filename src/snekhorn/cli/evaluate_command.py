@@ -39,7 +39,7 @@ def evaluate(  # noqa: PLR0913
     metric: options.Metric = "euclidean",
     sample: Annotated[
         int | None,
-        typer.Option(min=2, help="Number of points to measure on.  (default: all up to 5,000, otherwise 1,000)"),
+        typer.Option(min=2, help="Number of points to sample.  (default: all up to 5,000, otherwise 1,000)"),
     ] = None,
     jobs: options.Jobs = None,
     as_json: options.Json = False,
@@ -48,7 +48,7 @@ def evaluate(  # noqa: PLR0913
 ) -> None:
     """Measure how faithful a layout is to its data; the layout may come from any program.
 
-    Rows are matched by --id, or by another column that identifies the rows in
+    Rows are matched by the --id column, or by another column that identifies the rows in
     both files. Without such a column, both files must list the points in the
     same order.
 
@@ -71,7 +71,7 @@ def evaluate(  # noqa: PLR0913
             table.X = Preprocessing(standardize=True).fit_transform(table.X)
         else:
             note_unequal_columns(run, table)
-        with run.stage("scores", "measuring how faithful the layout is"):
+        with run.stage("scores", "computing the scores"):
             layouts = [Z[order] for Z in found.layouts.values()]
             measured = measure(run, table.X, layouts, table, metric=metric, sample=sample or "auto", n_jobs=jobs)
             scores = dict(zip(found.layouts, measured, strict=True))

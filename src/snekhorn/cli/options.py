@@ -32,7 +32,7 @@ Columns = Annotated[
 Label = Annotated[str | None, typer.Option("--label", help="Label column; excluded from the features.")]
 Id = Annotated[str | None, typer.Option("--id", help="Column that identifies the points; excluded from the features.")]
 Rep = Annotated[
-    str | None, typer.Option("--rep", help="H5AD only: entry of obsm to use, or X.  (default: X_pca if there is one)")
+    str | None, typer.Option("--rep", help="H5AD only: entry of obsm to use, or X.  (default: X_pca if present)")
 ]
 Metric = Annotated[str, typer.Option("--metric", help="Distance between rows: any metric that scikit-learn supports.")]
 Pca = Annotated[
@@ -40,7 +40,7 @@ Pca = Annotated[
     typer.Option(
         "--pca",
         min=0,
-        help="Reduce to this many principal components if there are more columns; 0 turns this off.  "
+        help="Reduce wider data to this many principal components; 0 keeps all columns.  "
         "(default: 50 if the metric is Euclidean)",
     ),
 ]
@@ -80,7 +80,9 @@ def split(values: list[str] | None, option: str) -> list[str] | None:
         ) from None
     parts = [part.strip() for line in lines for part in line if part.strip()]
     if not parts:
-        raise InputError(f"{option} is {', '.join(values)!r}, which has no values; pass at least one, or leave it out.")
+        raise InputError(
+            f"{option} is {', '.join(values)!r}, which has no values; pass at least one, or omit the option."
+        )
     return parts
 
 

@@ -134,7 +134,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
             cls.__doc__ = cls.__doc__.replace(SEE_HERE, shared)
 
     def fit(self: Self, X: Any, y: Any = None) -> Self:
-        """Lay out the points of X.
+        """Compute the layout of X.
 
         Parameters
         ----------
@@ -157,7 +157,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
-        """Lay out the points of X and return the layout."""
+        """Compute the layout of X and return it."""
         return self.fit(X, y).embedding_
 
     def transform(self, X: Any) -> NDArray[Any]:
@@ -345,7 +345,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         self.n_iter_, self.report_ = report.n_iter, report
         if report.marginal_gap is not None and report.marginal_gap > self.marginal_tol:
             warn(
-                f"{name}: the row sums of Q reach 1 only within {report.marginal_gap:.1e}; keep "
+                f"{name}: the row sums of Q deviate from 1 by up to {report.marginal_gap:.1e}; keep "
                 "latent_self_loops=True, or raise marginal_tol.",
                 ConvergenceWarning,
             )
@@ -354,13 +354,13 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         if not isinstance(self.init, str) and self.kl_divergence_ > objective.divergence_of_one_place:
             warn(
                 f"{name}: the divergence is higher than if all points were in one place, because init is so wide that "
-                "points do not attract each other; scale it to a standard deviation of 1 or less.",
+                "points do not attract each other; scale init to a standard deviation of 1 or less.",
                 ConvergenceWarning,
             )
         if np.ptp(Z, axis=0).max() < COLLAPSED:
             warn(
-                f"{name}: the layout has collapsed to one place, because P is nearly uniform; a lower perplexity, more "
-                "points, or self_loops may help."
+                f"{name}: the layout has collapsed to a single point, because P is nearly uniform; a lower perplexity, "
+                "more points, or self_loops=True may help."
             )
 
     def _weights_of_new_points(self, X: Any, execution: Execution) -> tuple[Any, Any, Any]:

@@ -60,7 +60,7 @@ def warn_of_long_sums(name: str, n: int, n_components: int, max_iter: int, execu
     remedy = "use method='auto'" if n_components in DIRECT_LIMIT else "use n_components=2"
     warn(
         f"{name}: sums over all pairs of {n:,} points in {n_components} dimensions may take {duration} with "
-        f"max_iter={max_iter}; {remedy}, lower max_iter, or lay out a sample."
+        f"max_iter={max_iter}; {remedy}, lower max_iter, or use a sample of the points."
     )
 
 

@@ -48,7 +48,7 @@ def check_finite(X: Any, name: str) -> None:
             where = "" if sparse.issparse(X) else f" at row {start + row}, column {column}"
             raise InputError(
                 f"{name} contains {block[row, column]}{where}; NaN and infinity are not allowed. "
-                "Drop or impute such rows."
+                "Drop such rows, or impute the values."
             )
 
 
@@ -163,7 +163,7 @@ def check_affinity_matrix(P: Any, *, symmetric: bool) -> Any:
             f"affinity='precomputed' needs a square matrix, but X has shape {P.shape}; pass the affinity matrix as X."
         )
     if (lowest := float(P.min())) < 0.0:
-        raise InputError(f"the precomputed affinity X has negative entries (smallest {lowest:.3g}); they must be >= 0.")
+        raise InputError(f"the precomputed affinity X has negative entries (smallest {lowest:.3g}); pass values >= 0.")
     check_no_empty_row(P)
     if symmetric and (worst := _asymmetry(P)) > 1e-5 * float(P.max()):
         raise InputError(

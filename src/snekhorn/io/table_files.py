@@ -66,7 +66,7 @@ def read_table(
     if suffix == ".h5ad":
         table = read_h5ad(path, wanted, rep)
     elif rep is not None:
-        raise InputError(f"--rep applies only to H5AD files, but {path} is not one; leave it out.")
+        raise InputError(f"--rep applies only to H5AD files, but {path} is not one; omit the option.")
     else:
         table = READERS[suffix](path, wanted)
     check_ids(path, table)

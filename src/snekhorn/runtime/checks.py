@@ -67,7 +67,9 @@ def check_jobs(n_jobs: Any) -> int | None:
     if n_jobs is None:
         return None
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise InputError(f"n_jobs must be a number of threads, -1 for all cores, -2 for all but one; got {n_jobs!r}.")
+        raise InputError(
+            f"n_jobs must be a number of threads, or -1 for all cores, or -2 for all but one; got {n_jobs!r}."
+        )
     return int(n_jobs)
 
 

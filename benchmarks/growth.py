@@ -125,10 +125,8 @@ def report(cases: Cases) -> str:
     text = figure_table(columns, found, note)
     if len(found) > 2:
         first, last = found[1], found[-1]
-        exponents = ", ".join(
-            f"{_exponent(first, last, f'{key}_seconds'):.2f} ({name})" for name, key in STAGES.items()
-        )
-        text += f"\n\nThe exponents of growth from {first['n']:,} to {last['n']:,} points are {exponents}."
+        *others, total = (f"{_exponent(first, last, f'{key}_seconds'):.2f} ({name})" for name, key in STAGES.items())
+        text += f"\n\nThe exponents of growth from {first['n']:,} to {last['n']:,} points are {', '.join(others)} and {total}."
     return text
 
 

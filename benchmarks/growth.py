@@ -126,7 +126,8 @@ def report(cases: Cases) -> str:
     if len(found) > 2:
         first, last = found[1], found[-1]
         *others, total = (f"{_exponent(first, last, f'{key}_seconds'):.2f} ({name})" for name, key in STAGES.items())
-        text += f"\n\nThe exponents of growth from {first['n']:,} to {last['n']:,} points are {', '.join(others)} and {total}."
+        sizes = f"{first['n']:,} to {last['n']:,} points"
+        text += f"\n\nThe exponents of growth from {sizes} are {', '.join(others)} and {total}."
     return text
 
 

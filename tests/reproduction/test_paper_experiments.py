@@ -127,7 +127,7 @@ def test_the_papers_protocol():
     X = points("digits", Settings())[0]
     assert X.shape == (1797, 50)
     rate, steps = layout_protocols.PAPER["learning_rate"], layout_protocols.PAPER["max_iter"]
-    assert re.search(rf"the learning\s+rate here is {rate},.* with at most {steps:,} iterations", PROGRAM.introduction)
+    assert re.search(rf"a\s+learning rate of {rate},.* and at most {steps:,} iterations", PROGRAM.introduction)
 
 
 def test_the_papers_protocol_is_judged_by_the_papers_standard_deviation():

@@ -6,13 +6,13 @@ time.
 """
 
 import numpy as np
-from numba import njit
 
-from .arithmetic import FAST, fast_log
+from .arithmetic import fast_log
+from .compilation import FAST, compiled, inlined
 from .graph_rows import longest_row
 
 
-@njit(fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def _attract_in_plane(p, near, z, x, y, student):
     """Return sum_j P_ij dC/dr^2 (z_i - z_j) in two dimensions."""
     by_x = by_y = z.dtype.type(0.0)
@@ -25,7 +25,7 @@ def _attract_in_plane(p, near, z, x, y, student):
     return by_x, by_y
 
 
-@njit(fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def _attract(p, near, z, i, student, out):
     """Compute sum_j P_ij dC/dr^2 (z_i - z_j) in any number of dimensions."""
     out[:] = 0.0
@@ -41,7 +41,7 @@ def _attract(p, near, z, i, student, out):
             out[axis] += weight * (z[i, axis] - z[j, axis])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def attract(start, stop, indptr, indices, p, z, student, out):
     """Compute sum_j P_ij dC/dr^2 (z_i - z_j) for every row i."""
     for i in range(start, stop):
@@ -52,7 +52,7 @@ def attract(start, stop, indptr, indices, p, z, student, out):
             _attract(p[row], indices[row], z, i, student, out[i])
 
 
-@njit(fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def row_energy(p, squared, student):
     """Return sum_k P_k C(squared_k), or infinity or NaN if any distance is infinite or NaN."""
     total = spread = 0.0
@@ -62,7 +62,7 @@ def row_energy(p, squared, student):
     return total if np.isfinite(spread) else spread  # fast_log would hide an overflow
 
 
-@njit(fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def _squared_distances(near, z, i, out):
     """Compute |z_i - z_j|^2 for the neighbours j of one point."""
     if z.shape[1] == 2:  # a single loop that the compiler vectorises
@@ -77,7 +77,7 @@ def _squared_distances(near, z, i, out):
             out[k] += np.float64(z[i, axis] - z[near[k], axis]) ** 2
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def energy(start, stop, indptr, indices, p, z, student, out):
     """Compute sum_j P_ij C_ij for every row i."""
     squared = np.empty(longest_row(start, stop, indptr))

@@ -1,10 +1,10 @@
 """Search for the bandwidth of every row at which the row has the target entropy."""
 
 import numpy as np
-from numba import njit
 
 from . import RowLoop
-from .arithmetic import FAST, fast_exp
+from .arithmetic import fast_exp
+from .compilation import FAST, compiled, inlined
 
 MAX_ITERATIONS = 100
 ENTROPY_TOLERANCE = 1e-13
@@ -16,7 +16,7 @@ HOTTEST = 1e-9  # at this inverse bandwidth the row is uniform to nine digits
 BANDWIDTH, NEAREST, LOG_NORMALIZER, ENTROPY, N_COLUMNS = 0, 1, 2, 3, 4
 
 
-@njit(fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def _moments(excess, inverse, own):
     """Compute Z, E[d] and Var[d] under p proportional to exp(-d * inverse), where d are the excess costs of a row.
 
@@ -34,7 +34,7 @@ def _moments(excess, inverse, own):
     return z, mean, s2 / z - mean * mean
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _search(excess, own, target):
     """Find the inverse bandwidth b with log Z(b) + b E[d] = target, by Newton's method on log b inside a bracket.
 
@@ -70,7 +70,7 @@ def _search(excess, own, target):
 
 
 # Copies here and below are explicit loops, because slice assignment takes seconds to compile.
-@njit(cache=True, error_model="numpy")
+@inlined
 def _solve_row(excess, self_loops, inverse, target, rounding, row):
     """Fill `row` for one row of costs; `excess` holds the costs and is overwritten.
 
@@ -93,7 +93,7 @@ def _solve_row(excess, self_loops, inverse, target, rounding, row):
     row[ENTROPY] = np.log(z) + inverse * mean
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def dense_rows(start, stop, cost, self_loops, inverse, target, rounding, rows):
     """Compute bandwidth, nearest cost, log normaliser and entropy of every row of a full cost matrix.
 
@@ -107,7 +107,7 @@ def dense_rows(start, stop, cost, self_loops, inverse, target, rounding, rows):
         _solve_row(excess, self_loops, inverse[i], target[i], rounding, rows[i])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def graph_rows(start, stop, indptr, indices, cost, self_loops, inverse, target, rounding, rows):
     """Do the same for the rows of a neighbour graph."""
     for i in range(start, stop):

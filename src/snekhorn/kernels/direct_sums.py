@@ -4,12 +4,11 @@ The field of charges q_j at points z_j is phi(z) = sum_j q_j k(|z - z_j|^2). Poi
 rows; missing coordinates are zero.
 """
 
-from numba import njit
+from .arithmetic import fast_exp
+from .compilation import FAST, compiled, inlined
 
-from .arithmetic import FAST, fast_exp
 
-
-@njit(fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def _student_sums(x, y, w, charge, x_i, y_i, w_i):
     """Return sum_j q_j k and sum_j q_j dk/dr^2 (z_i - z_j), with k = 1 / (1 + r^2)."""
     value = by_x = by_y = by_w = 0.0
@@ -25,7 +24,7 @@ def _student_sums(x, y, w, charge, x_i, y_i, w_i):
     return value, by_x, by_y, by_w
 
 
-@njit(fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def _gaussian_sums(x, y, w, charge, x_i, y_i, w_i):
     """Return the same sums with k = exp(-r^2)."""
     value = by_x = by_y = by_w = 0.0
@@ -39,7 +38,7 @@ def _gaussian_sums(x, y, w, charge, x_i, y_i, w_i):
     return value, by_x, by_y, by_w
 
 
-@njit(nogil=True, cache=True)
+@inlined
 def _field(x, y, w, charge, target, student):
     """Return the field and its gradient at one target."""
     if student:
@@ -49,7 +48,7 @@ def _field(x, y, w, charge, target, student):
     return value, 2.0 * by_x, 2.0 * by_y, 2.0 * by_w
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def direct_sums(start, stop, points, charge, targets, student, out):
     """Compute the field and its gradient at the columns of `targets`, for charges at the columns of `points`."""
     x, y, w = points[0], points[1], points[2]
@@ -57,7 +56,7 @@ def direct_sums(start, stop, points, charge, targets, student, out):
         out[i] = _field(x, y, w, charge, (targets[0, i], targets[1, i], targets[2, i]), student)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def direct_sums_of_others(start, stop, points, charge, student, out):
     """Compute the same at the points themselves, without their own terms.
 

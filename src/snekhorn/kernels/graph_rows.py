@@ -4,12 +4,11 @@ For unions, rows must be sorted by index and free of duplicates.
 """
 
 import numpy as np
-from numba import njit
 
-from .arithmetic import FAST
+from .compilation import FAST, compiled, inlined
 
 
-@njit(nogil=True, cache=True)
+@inlined
 def longest_row(start, stop, indptr):
     """Return the length of the longest of these rows."""
     longest = 0
@@ -18,7 +17,7 @@ def longest_row(start, stop, indptr):
     return longest
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def count_union(start, stop, indptr, indices, other_indptr, other_indices, counts):
     """Count the entries of every row of the union."""
     for i in range(start, stop):
@@ -32,7 +31,7 @@ def count_union(start, stop, indptr, indices, other_indptr, other_indices, count
         counts[i] = count
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def fill_union(start, stop, indptr, indices, values, other_indptr, other_indices, other_values, ends, union, costs):
     """Write the indices and costs of the union; if both graphs have an edge, keep the smaller cost."""
     for i in range(start, stop):
@@ -46,7 +45,7 @@ def fill_union(start, stop, indptr, indices, values, other_indptr, other_indices
             b += both or not own
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def breadth_first(indptr, indices, order):
     """Write the points in breadth-first order, component by component."""
     seen = np.zeros(order.size, dtype=np.bool_)
@@ -67,7 +66,7 @@ def breadth_first(indptr, indices, order):
                     tail += 1
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def permute_rows(start, stop, order, places, indptr, indices, values, new_indptr, new_indices, new_values):
     """Write the rows in another order, with the columns renumbered."""
     for i in range(start, stop):
@@ -77,7 +76,7 @@ def permute_rows(start, stop, order, places, indptr, indices, values, new_indptr
             new_values[k] = values[k + shift]
 
 
-@njit(nogil=True, fastmath=FAST, cache=True, error_model="numpy")
+@compiled(fastmath=FAST)
 def metropolis_rows(start, stop, indptr, indices, costs, degrees, entropies):
     """Compute the entropies of the rows of M_ij = 1 / max(degree_i, degree_j), M_ii = 1 - sum_j M_ij."""
     for i in range(start, stop):

@@ -10,9 +10,8 @@ overestimates the field of a unit charge at its own position.
 """
 
 import numpy as np
-from numba import njit
 
-from .arithmetic import FAST
+from .compilation import FAST, compiled, inlined
 
 WIDTH = 8  # nodes that a point touches along an axis: the degree of the B-spline plus 1
 BATCH = 64  # points weighted together: enough for vector instructions, few enough for their weights to stay in cache
@@ -20,7 +19,7 @@ RATIO = 8  # width of a coarse cell in fine cells
 BELOW_ONE = 1.0 - 2.0**-24  # the largest float32 below 1: a fraction must not round up to 1
 
 
-@njit(fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def _weigh(window, u, turned, out):
     """Compute out_ik = p_k(u_i) for a batch of points, column by column so that the inner loop vectorises."""
     for k in range(WIDTH):
@@ -34,7 +33,7 @@ def _weigh(window, u, turned, out):
             out[i, k] = turned[k, i]
 
 
-@njit(fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def _add(line, weight, w):
     """Add weight w_k to line_k."""
     a, b, c, d = line[0] + weight * w[0], line[1] + weight * w[1], line[2] + weight * w[2], line[3] + weight * w[3]
@@ -42,7 +41,7 @@ def _add(line, weight, w):
     line[0], line[1], line[2], line[3], line[4], line[5], line[6], line[7] = a, b, c, d, e, f, g, h
 
 
-@njit(fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def _dot(line, w):
     """Return sum_k line_k w_k."""
     total = line[0] * w[0]
@@ -51,7 +50,7 @@ def _dot(line, w):
     return total
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def count_rows(z, low, inverse, first):
     """Count points: first[r + 1] is the number of points in the rows of cells 0 ... r."""
     first[:] = 0
@@ -61,7 +60,7 @@ def count_rows(z, low, inverse, first):
         first[row + 1] += first[row]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sort_by_row(z, charges, low, inverse, first, order, cell, fraction, charge):
     """Compute the cell, fraction and charge of every point, stably sorted by row of cells."""
     free = first.copy()
@@ -77,7 +76,7 @@ def sort_by_row(z, charges, low, inverse, first, order, cell, fraction, charge):
             fraction[axis, k] = min(position - int(position), BELOW_ONE)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def spread_line(cell, fraction, charge, window, grid):
     """Compute the charges at the nodes of a line: the sums of charge w_a(u) over points."""
     weights, turned = np.empty((BATCH, WIDTH), window.dtype), np.empty((WIDTH, BATCH), window.dtype)
@@ -89,7 +88,7 @@ def spread_line(cell, fraction, charge, window, grid):
             _add(grid[cell[0, i] : cell[0, i] + WIDTH], charge[i], weights[i - begin])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def gather_line(start, stop, order, cell, fraction, charge, window, slope, field, excess, out):
     """Compute the field and its derivative at the points, as the two columns of `out`."""
     weights, turned = np.empty((2, BATCH, WIDTH), window.dtype), np.empty((WIDTH, BATCH), window.dtype)
@@ -104,7 +103,7 @@ def gather_line(start, stop, order, cell, fraction, charge, window, slope, field
                 out[order[i], k] = _dot(line, weights[k, i - begin]) - charge[i] * own[k]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def spread_plane(start, stop, first, cell, fraction, charge, window, grid):
     """Compute the charges at the nodes of a plane, the sums of charge w_a(u) w_b(v), for rows of the grid."""
     down, across = np.empty((BATCH, WIDTH), window.dtype), np.empty((BATCH, WIDTH), window.dtype)
@@ -121,7 +120,7 @@ def spread_plane(start, stop, first, cell, fraction, charge, window, grid):
                 _add(grid[row + a, column : column + WIDTH], charge[i] * down[i - begin, a], across[i - begin])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def gather_plane(start, stop, order, cell, fraction, charge, window, slope, field, excess, out):
     """Compute the field and both derivatives at the points, as the three columns of `out`."""
     down, across = np.empty((BATCH, WIDTH), window.dtype), np.empty((BATCH, WIDTH), window.dtype)
@@ -150,14 +149,14 @@ def gather_plane(start, stop, order, cell, fraction, charge, window, slope, fiel
             out[k, 2] = by_column - charge[i] * own[2]
 
 
-@njit(nogil=True, fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def _add_row(row, weight, out):
     """Add weight times row to out."""
     for k in range(out.size):
         out[k] += weight * row[k]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def restrict_rows(start, stop, fine, table, coarse):
     """Restrict rows to a grid RATIO times as coarse: coarse_c = sum_a table[a % RATIO, c - a // RATIO] fine_a."""
     for c in range(start, stop):
@@ -166,7 +165,7 @@ def restrict_rows(start, stop, fine, table, coarse):
             _add_row(fine[a], table[a % RATIO, c - a // RATIO], coarse[c])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def prolong_rows(start, stop, coarse, table, fine):
     """Prolong coarse rows, by the transpose of the restriction, and add them to the fine rows."""
     for a in range(start, stop):

@@ -1,11 +1,11 @@
 """Take one step of gradient descent with momentum and one gain per coordinate."""
 
-from numba import njit
+from .compilation import compiled
 
 SMALLEST_GAIN = 0.01  # as in the original t-SNE implementation; a smaller gain would almost stop a coordinate
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def momentum_step(start, stop, z, gradient, velocity, gains, rate, momentum):
     """Move z in place; add 0.2 to a gain while the step keeps its direction, multiply it by 0.8 when it reverses.
 

@@ -5,16 +5,15 @@ are at the same distance, the one with the lower index counts as nearer.
 """
 
 import numpy as np
-from numba import njit
 
-from .arithmetic import FAST
+from .compilation import FAST, compiled, inlined
 
 # Columns of the arrays that the kernels fill.
 INTRUSION, EXTRUSION, SHARED, MEAN_X, MEAN_Z, SPREAD_X, SPREAD_Z, SPREAD_XZ, N_COMPARED = range(9)
 VOTE, SILHOUETTE, N_CLASSED = range(3)
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _nearest(d, k):
     """Return the indices of the k smallest entries, sorted by value, then by index."""
     step = int(np.sqrt(d.size / k))
@@ -23,7 +22,7 @@ def _nearest(d, k):
     return found[np.argsort(d[found], kind="mergesort")[:k]]
 
 
-@njit(cache=True)
+@inlined
 def _rank(d, j):
     """Return the rank of d_j, starting at 1, among the entries sorted by value, then by index."""
     rank = 1
@@ -34,7 +33,7 @@ def _rank(d, j):
     return rank
 
 
-@njit(cache=True)
+@inlined
 def _excess_ranks(d, chosen):
     """Compute sum_j max(0, rank_j - k) over k chosen entries."""
     total = 0
@@ -43,7 +42,7 @@ def _excess_ranks(d, chosen):
     return total
 
 
-@njit(fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def _moments(x, z, own, row):
     """Compute the means of x and z and the sums of centred products, excluding the entry `own`."""
     x[own] = z[own] = 0.0
@@ -63,7 +62,7 @@ def _moments(x, z, own, row):
     row[SPREAD_X], row[SPREAD_Z], row[SPREAD_XZ] = xx, zz, xz
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def compare_rows(start, stop, dx, dz, sample, k_ranks, k_shared, rows):
     """Compute excess ranks, shared neighbours and moments of the distances for every sampled point.
 
@@ -80,7 +79,7 @@ def compare_rows(start, stop, dx, dz, sample, k_ranks, k_shared, rows):
         rows[s, SHARED] = np.intersect1d(near_x[:k_shared], near_z[:k_shared]).size
 
 
-@njit(cache=True)
+@inlined
 def _vote(labels, n_classes):
     """Return the most frequent label; ties go to the label that occurs first."""
     counts = np.zeros(n_classes, dtype=np.int64)
@@ -93,7 +92,7 @@ def _vote(labels, n_classes):
     return winner
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _silhouette(totals, sizes, own):
     """Compute (b - a) / max(a, b) from the mean distances a to the own class and b to the nearest other class."""
     if sizes[own] == 1:
@@ -105,7 +104,7 @@ def _silhouette(totals, sizes, own):
     return (b - a) / max(a, b) if max(a, b) > 0.0 else 0.0
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def class_rows(start, stop, dz, sample, labels, sizes, k, rows):
     """Compute whether the k nearest points vote for the class of a sampled point, and its silhouette coefficient."""
     for s in range(start, stop):

@@ -1,13 +1,12 @@
 """Sum over the neighbours of new points, to place the points in a finished layout."""
 
 import numpy as np
-from numba import njit
 
-from .arithmetic import FAST
 from .attraction import row_energy
+from .compilation import FAST, compiled, inlined
 
 
-@njit(fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def _attraction_weights(p, squared, student, out):
     """Compute P_k dC/dr^2 for every neighbour k, and return the sum."""
     total = 0.0
@@ -17,7 +16,7 @@ def _attraction_weights(p, squared, student, out):
     return total
 
 
-@njit(fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def _dot(a, b):
     total = 0.0
     for k in range(a.size):
@@ -25,7 +24,7 @@ def _dot(a, b):
     return total
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def placement_sums(start, stop, rows, indices, p, z, positions, student, out):
     """Sum over the neighbours j of new points i = rows[0], rows[1], ..., each at its row of `positions`.
 
@@ -46,7 +45,7 @@ def placement_sums(start, stop, rows, indices, p, z, positions, student, out):
             out[i, 2 + axis] = _dot(weights, away[axis])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def add_log(start, stop, values, out):
     """Add log(values_i) to out_i.
 

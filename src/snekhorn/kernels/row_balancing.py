@@ -6,16 +6,16 @@ not depend on the number of threads.
 """
 
 import numpy as np
-from numba import njit
 
 from . import RowLoop
-from .arithmetic import FAST, fast_exp
+from .arithmetic import fast_exp
+from .compilation import FAST, compiled, inlined
 
 MAX_ITERATIONS = 12
 LOG_MASS_TOLERANCE = 0.1  # sufficient to start Newton's method; a smaller value takes more iterations
 
 
-@njit(fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def _log_mass(cost, lam, gam, lam_i, gam_i):
     """Compute log sum_j P_ij and its derivative with respect to lambda_i."""
     largest = -1e300
@@ -30,7 +30,7 @@ def _log_mass(cost, lam, gam, lam_i, gam_i):
     return np.log(mass) + largest, slope / mass
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _balance(cost, lam, gam, lam_i, gam_i, slack):
     """Return the lambda_i that gives the row unit mass; keep it if |log mass| is already within `slack`."""
     first = 0.0
@@ -44,7 +44,7 @@ def _balance(cost, lam, gam, lam_i, gam_i, slack):
     return lam_i, abs(first)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def dense_balance(cost, x, slack):
     """Balance every row of a full cost matrix without self-loops; return the largest |log mass| before balancing."""
     lam, gam = x[0], x[1]
@@ -60,7 +60,7 @@ def dense_balance(cost, x, slack):
     return worst
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def graph_balance(indptr, indices, cost, x, slack):
     """Balance every row of a symmetric neighbour graph; return the largest |log mass| before balancing."""
     lam, gam = x[0], x[1]

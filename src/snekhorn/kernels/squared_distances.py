@@ -1,12 +1,11 @@
 """Compute squared Euclidean distances by direct differences: exact for duplicates, accurate with offsets in X."""
 
 import numpy as np
-from numba import njit
 
-from .arithmetic import FAST
+from .compilation import FAST, compiled, inlined
 
 
-@njit(fastmath=FAST, cache=True)
+@inlined(fastmath=FAST)
 def _squared_distance(x, y):
     """Return sum_k (x_k - y_k)^2."""
     total = 0.0
@@ -16,7 +15,7 @@ def _squared_distance(x, y):
     return total
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def dense_squared_distances(start, stop, x, out):
     """Fill rows and columns of `out` for the pairs j < i of the strided rows i; each entry is written once.
 
@@ -34,7 +33,7 @@ def dense_squared_distances(start, stop, x, out):
                 break
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sampled_squared_distances(start, stop, x, sample, out):
     """Compute the squared distances from every sampled point to all points.
 
@@ -45,7 +44,7 @@ def sampled_squared_distances(start, stop, x, sample, out):
             out[s, j] = _squared_distance(x[sample[s]], x[j])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def squared_distances_to(x, queries, rows, others, out):
     """Fill row r of `out` with the distances from the query rows[r] to the points others[r] of x.
 

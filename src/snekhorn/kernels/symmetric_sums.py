@@ -9,17 +9,17 @@ of a neighbour are adjacent in memory.
 """
 
 import numpy as np
-from numba import njit
 
 from . import RowLoop
-from .arithmetic import FAST, fast_exp
+from .arithmetic import fast_exp
+from .compilation import FAST, compiled, inlined
 from .graph_rows import longest_row
 
 # Columns of the array that the `*_terms` loops fill.
 MASS, MASS_LOG, MASS_SCALE, W, W_L, W_LL, N_TERMS = 0, 1, 2, 3, 4, 5, 6
 
 
-@njit(fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def _add_terms(cost, lam, gam, lam_i, gam_i, sums):
     """Add sum_j of P, P L, P s, w, w L, w L^2 over one run of pairs to `sums`."""
     mass = mass_log = mass_scale = w_sum = wl_sum = wll_sum = 0.0
@@ -44,7 +44,7 @@ def _add_terms(cost, lam, gam, lam_i, gam_i, sums):
     sums[W_LL] += wll_sum
 
 
-@njit(fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def _products(cost, lam, gam, u, v, mine):
     """Sum w t and -w L t, t = u_i + u_j - L (v_i + v_j), over one run of pairs."""
     lam_i, gam_i, u_i, v_i = mine
@@ -58,7 +58,7 @@ def _products(cost, lam, gam, u, v, mine):
     return first, second
 
 
-@njit(fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def _weigh(cost, lam, gam, lam_i, gam_i, w, log_p):
     """Write w and L of one run of pairs."""
     for j in range(cost.size):
@@ -67,7 +67,7 @@ def _weigh(cost, lam, gam, lam_i, gam_i, w, log_p):
         w[j] = fast_exp(log_p[j]) * inverse
 
 
-@njit(fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def _weighed_products(w, log_p, near, y, u_i, v_i):
     """Compute the sums of `_products` from precomputed w and L."""
     first = second = 0.0
@@ -79,7 +79,7 @@ def _weighed_products(w, log_p, near, y, u_i, v_i):
     return first, second
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _own_product(mine):
     """Compute the products of the pair (i, i)."""
     lam_i, gam_i, u_i, v_i = mine
@@ -88,14 +88,14 @@ def _own_product(mine):
     return wt, -wt * log_p
 
 
-@njit(nogil=True, cache=True)
+@inlined
 def _gather(x, near, first, second):
     """Copy the two columns of some rows of x."""
     for k in range(near.size):
         first[k], second[k] = x[near[k], 0], x[near[k], 1]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def dense_terms(start, stop, cost, x, self_loops, terms):
     """Sum the six terms over every row of a full cost matrix."""
     lam, gam = x[0], x[1]
@@ -109,7 +109,7 @@ def dense_terms(start, stop, cost, x, self_loops, terms):
             _add_terms(own_cost, lam[own], gam[own], lam[i], gam[i], terms[i])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def graph_terms(start, stop, indptr, indices, cost, x, self_loops, terms):
     """Sum the six terms over every row of a symmetric neighbour graph."""
     own_cost, longest = np.zeros(1, cost.dtype), longest_row(start, stop, indptr)
@@ -123,7 +123,7 @@ def graph_terms(start, stop, indptr, indices, cost, x, self_loops, terms):
             _add_terms(own_cost, x[i, :1], x[i, 1:], x[i, 0], x[i, 1], terms[i])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def dense_product(start, stop, cost, x, y, self_loops, out):
     """Multiply minus the Hessian by (u, v) for a full cost matrix."""
     lam, gam, u, v = x[0], x[1], y[0], y[1]
@@ -137,7 +137,7 @@ def dense_product(start, stop, cost, x, y, self_loops, out):
         out[1, i] = left[1] + right[1] + own[1]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def graph_weights(start, stop, indptr, indices, cost, x, weights):
     """Write w and L for the edges of a symmetric neighbour graph, to share them between products."""
     longest = longest_row(start, stop, indptr)
@@ -148,7 +148,7 @@ def graph_weights(start, stop, indptr, indices, cost, x, weights):
         _weigh(cost[row], lam, gam, x[i, 0], x[i, 1], weights[0, row], weights[1, row])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def graph_product(start, stop, indptr, indices, cost, x, weights, y, self_loops, out):
     """Multiply minus the Hessian by (u, v) for a symmetric neighbour graph, using the weights of its edges."""
     for i in range(start, stop):
@@ -160,14 +160,14 @@ def graph_product(start, stop, indptr, indices, cost, x, weights, y, self_loops,
 
 
 # Without re-association, so that P_ij and P_ji are bit-for-bit identical.
-@njit(fastmath={"contract"}, cache=True, error_model="numpy")
+@inlined(fastmath={"contract"})
 def _write_row(cost, lam, gam, lam_i, gam_i, out):
     """Write P of one run of pairs."""
     for j in range(cost.size):
         out[j] = fast_exp((lam_i + lam[j] - 2.0 * cost[j]) / (gam_i + gam[j]))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def dense_affinity(start, stop, cost, x, self_loops, out):
     """Write P for a full cost matrix."""
     lam, gam = x[0], x[1]
@@ -177,7 +177,7 @@ def dense_affinity(start, stop, cost, x, self_loops, out):
             out[i, i] = 0.0
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def graph_affinity(start, stop, indptr, indices, cost, x, self_loops, out):
     """Write P for the edges of a symmetric neighbour graph."""
     longest = longest_row(start, stop, indptr)

@@ -2,7 +2,8 @@
 
 A window, a B-spline, connects points and nodes: it spreads charges onto the nodes and gathers fields from the nodes.
 The transform of the kernel is divided by the squared transform of the window, so that spreading, convolving and
-gathering reproduce the kernel. Every axis is doubled, so that no charge acts on the periodic image of another.
+gathering reproduce the kernel. Every axis is padded, so that no charge acts on the periodic image of another: doubled,
+or less if the kernel has a short range.
 """
 
 from __future__ import annotations
@@ -69,6 +70,8 @@ class Convolution:
     spacing : float
     shape : tuple of int
         Number of nodes along every axis.
+    reach : float
+        Distance beyond which the kernel is zero; infinite if there is none.
     dtype : float32 or float64
 
     Attributes
@@ -77,8 +80,10 @@ class Convolution:
         Field of a unit charge on the nodes up to window.width - 1 away.
     """
 
-    def __init__(self, profile: Profile, window: Window, spacing: float, shape: tuple[int, ...], dtype: Any) -> None:
-        self.lengths = padded_lengths(window, shape)
+    def __init__(
+        self, profile: Profile, window: Window, spacing: float, shape: tuple[int, ...], reach: float, dtype: Any
+    ) -> None:
+        self.lengths = padded_lengths(window.width, shape, reach / spacing)
         half = _half_transform(profile, window, spacing, self.lengths)
         near = fft.idctn(half, type=1)[tuple(slice(window.width) for _ in shape)]
         self.around = near[np.ix_(*[np.abs(np.arange(1 - window.width, window.width))] * len(shape))]
@@ -101,9 +106,9 @@ class Convolution:
         return field
 
 
-def padded_lengths(window: Window, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the lengths of the transforms for a grid of this shape."""
-    return tuple(_even_length(2 * nodes + DECAY * window.width) for nodes in shape)
+def padded_lengths(width: int, shape: tuple[int, ...], reach: float) -> tuple[int, ...]:
+    """Return the lengths of the transforms for a grid of this shape; `reach` is in units of the spacing."""
+    return tuple(_even_length(nodes + int(min(nodes, reach + 1.0)) + DECAY * width) for nodes in shape)
 
 
 def _even_length(n: int) -> int:

@@ -5,10 +5,10 @@ The Student kernel 1 / (1 + s), with s the squared distance, is split at a radiu
     x = 1 - (1 + s) / (1 + r^2)         near part  x^m / (1 + s) for s < r^2, and 0 beyond
                                         far part   (1 - x^m) / (1 + s) for s < r^2, and 1 / (1 + s) beyond
 
-The far part is a polynomial in s inside the radius, and m - 1 derivatives are continuous at the radius, so that cells
-of a quarter of the radius resolve it. The near part is summed directly over the pairs of points in neighbouring boxes.
-A larger radius means a smaller grid and more pairs. The radius is chosen by estimating the cost of both. Without a
-radius, in small and dense layouts, the grid alone resolves the kernel.
+The far part is a polynomial in s inside the radius, and its first m - 1 derivatives are continuous at the radius, so
+cells of a quarter of the radius resolve it. The near part is summed directly over the pairs of points in neighbouring boxes.
+A larger radius means a smaller grid and more pairs; the radius with the lowest estimated cost is used. In small and
+dense layouts, and for the Gaussian kernel, there is no near part: the grid resolves the whole kernel.
 
 The grid is least accurate for the field of a charge at its own position. This error is known, so it is subtracted.
 """
@@ -36,12 +36,14 @@ from ..kernels.grid_sums import (
 from ..kernels.near_sums import near_sums
 from ..runtime.execution import Execution
 from .charge_sums import OVERFLOW, Array, Kernel
-from .convolution import Convolution, Profile, Window, padded_lengths
+from .convolution import DECAY, Convolution, Profile, Window
 
 FEWEST_CELLS = 32  # along the layout's widest axis; with fewer, small layouts would fall into a handful of cells
-MOST_NODES = {1: 2**22, 2: 2**24, 3: 2**24}  # of the padded grid, by dimension; more take more memory
+MOST_NODES = 2**24  # of the padded grid; more take more memory
+WIDER = 1.1  # factor by which cells are widened until the grid has few enough nodes
 SMALLEST_CELL = 1e-4  # smaller cells would only add rounding errors
 ROUNDING = 1e-12  # smallest cell relative to the largest coordinate; smaller cells would be lost to rounding
+REACH = {Kernel.STUDENT: np.inf, Kernel.GAUSSIAN: 6.5}  # exp(-6.5^2) is below 1e-18
 LARGEST = 1e100  # larger coordinates could overflow when squared
 SLACK = 1.08  # room for the layout to grow; smaller rebuilds the grid more often, larger makes it larger
 TABLE_SIZE = {1: 64, 2: 64, 3: 16}  # fractions of a cell per axis at which the own field of a charge is tabulated
@@ -124,11 +126,12 @@ class Mesh:
         self.dtype, self.sharp = np.dtype(accuracy.dtype), accuracy is TIGHT
         self.window, self.taps = Window(accuracy.width), (0,) * accuracy.width
         extent = (high - low) * SLACK
-        widest, farthest = float(extent.max()), float(np.maximum(np.abs(low), np.abs(high)).max())
+        farthest = float(np.maximum(np.abs(low), np.abs(high)).max())
         widest_cell = _widest_cell(accuracy, radius)
-        self.spacing = max(min(widest_cell, max(widest / FEWEST_CELLS, SMALLEST_CELL)), ROUNDING * farthest)
-        if radius:
-            self.spacing = max(widest_cell, ROUNDING * farthest)
+        spacing = max(float(extent.max()) / FEWEST_CELLS, SMALLEST_CELL)  # enough for small layouts
+        spacing = widest_cell if radius else min(widest_cell, spacing)
+        self.spacing = max(_affordable(spacing, extent, kernel, accuracy), ROUNDING * farthest)
+        self.coarse = self.spacing > widest_cell
         self.n_cells = tuple(int(cells) + 1 for cells in extent / self.spacing)
         self.n_boxes = tuple(int(cells / self.cells) + 1 for cells in self.n_cells)
         self.low = (low + high - np.array(self.n_cells) * self.spacing) / 2
@@ -136,9 +139,10 @@ class Mesh:
         # A constant is subtracted from the kernel for precision in small layouts, where the kernel hardly varies.
         self.offset = float(kernel(np.sum(extent**2))) if self.spacing < accuracy.spacing else 0.0
         far = _far_part(kernel, radius, accuracy.width, self.offset)
-        self.convolve = Convolution(far, self.window, self.spacing, self.shape, self.dtype)
-        self.excess = _self_field_excess(self.convolve, self.window, self.spacing, float(far(np.zeros(1))[0]))
-        self.excess = self.excess.astype(self.dtype)
+        reach = np.inf if self.offset else REACH[kernel]
+        self.convolve = Convolution(far, self.window, self.spacing, self.shape, reach, self.dtype)
+        excess = _self_field_excess(self.convolve, self.window, self.spacing, float(far(np.zeros(1))[0]))
+        self.excess = excess.astype(self.dtype)
 
     @classmethod
     def around(cls, Z: Array, kernel: Kernel, accuracy: Accuracy, execution: Execution) -> Mesh:
@@ -211,12 +215,12 @@ def choose_radius(
     Z: Array, low: Array, high: Array, kernel: Kernel, accuracy: Accuracy, execution: Execution
 ) -> float:
     """Return the radius with the lowest estimated cost, or 0 if the grid alone is cheaper."""
-    extent = (high - low) * SLACK
     if kernel is Kernel.GAUSSIAN or Z.shape[1] == 1:
         return 0.0
+    extent = (high - low) * SLACK
     best, lowest = 0.0, _cost_of_grid(extent, 0.0, accuracy)
     radius = SMALLEST_RADIUS
-    while radius < 2.0 * float(extent.max()):
+    while radius < float(extent.max()):
         cost = _cost_of_grid(extent, radius, accuracy)
         if cost < lowest:
             cost += _near_pairs(Z, low, extent, radius, execution) + PAIRS_PER_POINT * len(Z)
@@ -228,9 +232,20 @@ def choose_radius(
 
 def _cost_of_grid(extent: Array, radius: float, accuracy: Accuracy) -> float:
     """Return the cost of the transforms in near pairs; infinite if the grid would be too large."""
-    cells = extent / _widest_cell(accuracy, radius)
-    nodes = float(np.prod(2.0 * (cells + accuracy.width) + 4 * accuracy.width))
-    return PAIRS_PER_NODE * nodes if nodes <= MOST_NODES[extent.size] else np.inf
+    nodes = _padded_nodes(extent, _widest_cell(accuracy, radius), Kernel.STUDENT, accuracy)
+    return PAIRS_PER_NODE * nodes if nodes <= MOST_NODES else np.inf
+
+
+def _affordable(spacing: float, extent: Array, kernel: Kernel, accuracy: Accuracy) -> float:
+    """Return the spacing, or a wider one if the grid would have too many nodes."""
+    while _padded_nodes(extent, spacing, kernel, accuracy) > MOST_NODES:
+        spacing *= WIDER
+    return spacing
+
+
+def _padded_nodes(extent: Array, spacing: float, kernel: Kernel, accuracy: Accuracy) -> float:
+    cells = extent / spacing + accuracy.width
+    return float(np.prod(cells + np.minimum(cells, REACH[kernel] / spacing) + DECAY * accuracy.width))
 
 
 def _near_pairs(Z: Array, low: Array, extent: Array, radius: float, execution: Execution) -> float:

@@ -37,7 +37,9 @@ class Window:
     def __init__(self, width: int) -> None:
         self.width = width
         self.spline = BSpline.basis_element(np.arange(width + 1.0))
-        pieces = PPoly.from_spline(self.spline).c[:, width - 1 : 2 * width - 1]  # without the repeated knots at the ends
+        pieces = PPoly.from_spline(self.spline).c[
+            :, width - 1 : 2 * width - 1
+        ]  # without the repeated knots at the ends
         self.coefficients = np.ascontiguousarray(pieces[:, ::-1])  # the first node lies in the last piece
         powers = np.arange(width - 1, -1, -1)
         self.slope = np.roll(self.coefficients * powers[:, None], 1, axis=0)  # the highest power is 0

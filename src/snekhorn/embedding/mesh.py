@@ -48,10 +48,13 @@ LARGEST = 1e100  # larger coordinates could overflow when squared
 SLACK = 1.08  # room for the layout to grow; smaller rebuilds the grid more often, larger makes it larger
 TABLE_SIZE = {1: 64, 2: 64, 3: 16}  # fractions of a cell per axis at which the own field of a charge is tabulated
 SMALLEST_RADIUS = 2.5  # with a smaller one, the cells would hardly be wider than without a radius
+SHARP = 8  # exponent of the near part for TIGHT sums
 MORE_RADIUS = 1.2  # factor between the radii that are tried; smaller tries more
 PAIRS_PER_NODE = 16  # near pairs summed in the time that the transforms take for one node of the padded grid
 PAIRS_PER_POINT = 150  # near pairs summed in the time that listing the near pairs of a point takes
 CROWDED = 2.0  # factor by which the near pairs may grow before the radius is chosen again
+PRECISE = 2.0**12  # layouts as wide as this need float64, because float32 is too coarse for distances of near points
+LARGEST_CHARGE = 1e30  # sums of larger ones could overflow in float32
 
 SPREAD = {1: spread_line, 2: spread_plane, 3: spread_space}
 GATHER = {1: gather_line, 2: gather_plane, 3: gather_space}
@@ -114,18 +117,28 @@ class Mesh:
         Corners of the layout.
     radius : float
         Radius of the near part, or 0 if the grid resolves the whole kernel.
+    most_pairs : float
+        Number of near pairs above which another mesh is likely to be faster.
     kernel : Kernel
     accuracy : Accuracy
     execution : Execution
     """
 
     def __init__(
-        self, low: Array, high: Array, radius: float, kernel: Kernel, accuracy: Accuracy, execution: Execution
+        self,
+        low: Array,
+        high: Array,
+        radius: float,
+        most_pairs: float,
+        kernel: Kernel,
+        accuracy: Accuracy,
+        execution: Execution,
     ) -> None:
-        self.radius, self.execution, self.cells = radius, execution, accuracy.cells
-        self.dtype, self.sharp = np.dtype(accuracy.dtype), accuracy is TIGHT
+        self.radius, self.most_pairs, self.crowded = radius, most_pairs, False
+        self.execution, self.cells = execution, accuracy.cells
         self.window, self.taps = Window(accuracy.width), (0,) * accuracy.width
         extent = (high - low) * SLACK
+        self.dtype = np.dtype(accuracy.dtype if extent.max() < PRECISE else np.float64)
         farthest = float(np.maximum(np.abs(low), np.abs(high)).max())
         widest_cell = _widest_cell(accuracy, radius)
         spacing = max(float(extent.max()) / FEWEST_CELLS, SMALLEST_CELL)  # enough for small layouts
@@ -148,58 +161,107 @@ class Mesh:
     def around(cls, Z: Array, kernel: Kernel, accuracy: Accuracy, execution: Execution) -> Mesh:
         """Build the mesh that takes the least time for a layout."""
         low, high = corners(Z, execution)
-        radius = choose_radius(Z, low, high, kernel, accuracy, execution)
-        return cls(low, high, radius, kernel, accuracy, execution)
+        radius, n_pairs = choose_radius(Z, low, high, kernel, accuracy, execution)
+        return cls(low, high, radius, CROWDED * n_pairs, kernel, accuracy, execution)
 
     def suits(self, low: Array, high: Array) -> bool:
-        """Return whether a layout with these corners fits into the mesh and is too large for a smaller one."""
-        low, high = ((corner - self.low) / self.spacing for corner in (low, high))
+        """Return whether a layout with these corners fits into the mesh and needs no other one."""
+        low, high = self._in_cells(low), self._in_cells(high)
         fits = bool((low >= 0.0).all() and (high < self.n_cells).all())
-        return fits and float((high - low).max()) * SLACK**3 >= max(self.n_cells)
+        return fits and not self.crowded and float((high - low).max()) * SLACK**3 >= max(self.n_cells)
+
+    @property
+    def high(self) -> Array:
+        """Upper corner, just inside the mesh."""
+        return self.low + self.spacing * (np.array(self.n_cells) - 1e-3)
+
+    def outside(self, positions: Array) -> NDArray[np.intp]:
+        """Return the indices of the positions outside the mesh."""
+        in_cells = self._in_cells(positions)
+        return np.flatnonzero(~((in_cells >= 0.0) & (in_cells < self.n_cells)).all(axis=1))
 
     def sums(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         """Return phi and its gradient at points inside the mesh."""
         points = self.sort(Z, charges)
-        return self.gather(points, points, self.field_of(points))
+        return self.gather(points, self.field_of(points), points)
+
+    def freeze(self, Z: Array, charges: Array) -> MeshField:
+        """Return the field of these charges."""
+        points = self.sort(Z, charges)
+        return MeshField(self, points, self.field_of(points))
 
     def sort(self, Z: Array, charges: Array) -> SortedPoints:
         """Sort the points by box."""
         n, d = Z.shape
         box_of, order = np.empty(n, np.uint32), np.empty(n, np.uint32)
         first = np.empty(int(np.prod(self.n_boxes)) + 1, np.uint32)
-        inverse = 1.0 / self.spacing
-        self.execution.run(assign_boxes, n, n, Z, self.low, inverse / self.cells, self.n_boxes, box_of)
-        self.execution.run_in_order(sort_by_box, box_of, first, order)
         points = SortedPoints(np.empty((d, n), self.dtype), np.empty(n, self.dtype), order, first)
-        self.execution.run(arrange, n, n, Z, charges, self.low, inverse, order, points.position, points.charge)
+        mesh, work = (self.low, self.inverse, self.cells), n * d
+        self.execution.run(assign_boxes, n, work, Z, *mesh, self.n_boxes, box_of)
+        self.execution.run_in_order(sort_by_box, box_of, first, order)
+        self.execution.run(
+            arrange, n, work, Z, charges, *mesh[:2], LARGEST_CHARGE, order, points.position, points.charge
+        )
         return points
 
     def field_of(self, points: SortedPoints) -> Array:
         """Return the far part of the field at the nodes, without its constant."""
         grid = np.empty(self.shape, self.dtype)
-        per_row = int(np.prod(self.n_boxes[1:]))
+        first_of_row = points.first[:: int(np.prod(self.n_boxes[1:]))].copy()
         window = self.window.coefficients.astype(self.dtype)
-        arrays = (self.taps, points.first[::per_row].copy(), self.cells, points.position, points.charge, window, grid)
+        arrays = (self.taps, first_of_row, self.cells, points.position, points.charge, window, grid)
         work = points.charge.size * self.window.width**grid.ndim
         self.execution.run(SPREAD[grid.ndim], grid.shape[0], work, *arrays)
         return self.convolve(grid, self.execution)
 
-    def gather(self, points: SortedPoints, targets: SortedPoints, nodes: Array) -> tuple[Array, Array]:
-        """Return phi and its gradient at the targets; `nodes` is the field of the points at the nodes."""
+    def gather(self, points: SortedPoints, nodes: Array, targets: SortedPoints) -> tuple[Array, Array]:
+        """Return phi and its gradient at the targets; `nodes` is the far part of the field of the points."""
         d, n = targets.position.shape
-        near, out = np.zeros((n, d + 1), self.dtype), np.empty((n, d + 1))
-        if self.radius:
-            n_boxes = (1,) * (3 - d) + self.n_boxes
-            sources = (points.first, points.position, points.charge, targets.first, targets.position)
-            shape = (self.spacing, self.radius, self.sharp)
-            n_rows, work = n_boxes[0] * n_boxes[1], n * PAIRS_PER_POINT
-            self.execution.run(near_sums, n_rows, work, n_boxes, *sources, *shape, near)
-        windows = (self.window.coefficients.astype(self.dtype), (self.window.slope / self.spacing).astype(self.dtype))
+        near = self._near_part(points, targets)
+        windows = (self.window.coefficients.astype(self.dtype), (self.window.slope * self.inverse).astype(self.dtype))
+        out = np.empty((n, d + 1))
         arrays = (self.taps, targets.order, targets.position, targets.charge, *windows, nodes, self.excess, near, out)
         self.execution.run(GATHER[d], n, n * self.window.width**d, *arrays)
         if self.offset:
-            out[:, 0] += self.offset * float(self.execution.sum(points.charge))
+            out[:, 0] += self.offset * float(self.execution.sum(points.charge.astype(float)))
         return out[:, 0], out[:, 1:]
+
+    def _near_part(self, points: SortedPoints, targets: SortedPoints) -> Array:
+        """Return the near part of the field and its gradient at the targets, in sorted order."""
+        d, n = targets.position.shape
+        near = np.zeros((n, d + 1), self.dtype)
+        if self.radius:
+            n_boxes = (1,) * (3 - d) + self.n_boxes
+            n_rows = n_boxes[0] * n_boxes[1]
+            n_pairs = np.zeros(n_rows)
+            sources = (points.first, points.position, points.charge, targets.first, targets.position)
+            shape = (self.spacing, self.radius, self.window.width == SHARP)
+            self.execution.run(near_sums, n_rows, n * PAIRS_PER_POINT, n_boxes, *sources, *shape, near, n_pairs)
+            self.crowded = float(self.execution.sum(n_pairs)) > self.most_pairs
+        return near
+
+    @property
+    def inverse(self) -> float:
+        """Number of cells per unit of length."""
+        return 1.0 / self.spacing
+
+    def _in_cells(self, positions: Array) -> Array:
+        """Return positions in units of cells, rounded as the compiled loops round them: they do not check bounds."""
+        return (positions - self.low) * self.inverse
+
+
+@dataclass(frozen=True)
+class MeshField:
+    """Field of fixed charges on a mesh."""
+
+    mesh: Mesh
+    points: SortedPoints
+    nodes: Array
+
+    def at(self, positions: Array) -> tuple[Array, Array]:
+        """Return phi and its gradient; positions outside the mesh get the values at its edge."""
+        inside = np.clip(positions, self.mesh.low, self.mesh.high)
+        return self.mesh.gather(self.points, self.nodes, self.mesh.sort(inside, np.zeros(len(positions))))
 
 
 def corners(Z: Array, execution: Execution) -> tuple[Array, Array]:
@@ -213,21 +275,30 @@ def corners(Z: Array, execution: Execution) -> tuple[Array, Array]:
 
 def choose_radius(
     Z: Array, low: Array, high: Array, kernel: Kernel, accuracy: Accuracy, execution: Execution
-) -> float:
-    """Return the radius with the lowest estimated cost, or 0 if the grid alone is cheaper."""
-    if kernel is Kernel.GAUSSIAN or Z.shape[1] == 1:
-        return 0.0
+) -> tuple[float, float]:
+    """Return the radius with the lowest estimated cost, or 0 if the grid alone is cheaper, and its near pairs."""
+    best = (0.0, 0.0)
+    if kernel is Kernel.GAUSSIAN or low.size == 1:
+        return best
     extent = (high - low) * SLACK
-    best, lowest = 0.0, _cost_of_grid(extent, 0.0, accuracy)
-    radius = SMALLEST_RADIUS
+    lowest, radius = _cost_of_grid(extent, 0.0, accuracy), SMALLEST_RADIUS
     while radius < float(extent.max()):
-        cost = _cost_of_grid(extent, radius, accuracy)
+        cost = _cost_of_grid(extent, radius, accuracy) + PAIRS_PER_POINT * len(Z)
         if cost < lowest:
-            cost += _near_pairs(Z, low, extent, radius, execution) + PAIRS_PER_POINT * len(Z)
-        if cost < lowest:
-            best, lowest = radius, cost
+            n_pairs = _near_pairs(Z, low, extent, radius, execution)
+            if cost + n_pairs < lowest:
+                best, lowest = (radius, n_pairs), cost + n_pairs
         radius *= MORE_RADIUS
     return best
+
+
+def widest_extent(kernel: Kernel, accuracy: Accuracy, d: int) -> float:
+    """Return the width of the widest layout for which a mesh needs neither wider cells nor a larger radius."""
+    radius = 0.0 if kernel is Kernel.GAUSSIAN or d == 1 else SMALLEST_RADIUS
+    spacing = _widest_cell(accuracy, radius)
+    side = MOST_NODES ** (1.0 / d) - (1 + DECAY) * accuracy.width
+    cells = side / 2 if kernel is Kernel.STUDENT else side - REACH[kernel] / spacing
+    return float(cells * spacing / SLACK)
 
 
 def _cost_of_grid(extent: Array, radius: float, accuracy: Accuracy) -> float:
@@ -252,7 +323,7 @@ def _near_pairs(Z: Array, low: Array, extent: Array, radius: float, execution: E
     """Return the number of pairs of points in the same box or in neighbouring boxes."""
     n_boxes = tuple(int(boxes) + 1 for boxes in extent / radius)
     box_of = np.empty(len(Z), np.uint32)
-    execution.run(assign_boxes, len(Z), len(Z), Z, low, 1.0 / radius, n_boxes, box_of)
+    execution.run(assign_boxes, len(Z), Z.size, Z, low, 1.0 / radius, 1.0, n_boxes, box_of)
     counts = np.bincount(box_of, minlength=int(np.prod(n_boxes))).reshape(n_boxes).astype(float)
     around = counts
     for axis in range(counts.ndim):

@@ -17,12 +17,12 @@ BATCH = 64  # points weighted together: enough for vector instructions, few enou
 
 
 @compiled
-def assign_boxes(start, stop, z, low, inverse, n_boxes, box_of):
+def assign_boxes(start, stop, z, low, inverse, side, n_boxes, box_of):
     """Compute the index of every point's box, with the last axis varying fastest."""
     for i in range(start, stop):
         index = 0
         for axis in range(z.shape[1]):
-            index = index * n_boxes[axis] + int((z[i, axis] - low[axis]) * inverse)
+            index = index * n_boxes[axis] + int((z[i, axis] - low[axis]) * inverse / side)
         box_of[i] = index
 
 
@@ -44,11 +44,11 @@ def sort_by_box(box_of, first, order):
 
 
 @compiled
-def arrange(start, stop, z, charges, low, inverse, order, position, charge):
-    """Copy positions, in units of the spacing, and charges into sorted order."""
+def arrange(start, stop, z, charges, low, inverse, most, order, position, charge):
+    """Copy positions, in units of the spacing, and charges, limited to `most`, into sorted order."""
     for k in range(start, stop):
         i = order[k]
-        charge[k] = charges[i]
+        charge[k] = min(charges[i], most)
         for axis in range(z.shape[1]):
             position[axis, k] = (z[i, axis] - low[axis]) * inverse
 

@@ -67,8 +67,10 @@ def _rows_around(row, n_boxes):
 
 
 @compiled
-def near_sums(start, stop, n_boxes, first, position, charge, first_target, target, spacing, radius, sharp, out):
-    """Compute the near part of the field and its derivatives at the targets, for rows of boxes.
+def near_sums(
+    start, stop, n_boxes, first, position, charge, first_target, target, spacing, radius, sharp, out, n_pairs
+):
+    """Compute the near part of the field and its derivatives at the targets, and count pairs, for rows of boxes.
 
     `n_boxes` are the numbers of slabs, of rows in a slab and of columns in a row.
     """
@@ -100,6 +102,8 @@ def near_sums(start, stop, n_boxes, first, position, charge, first_target, targe
         edges[n_columns] = m
         for column in range(n_columns):
             begin, end = edges[max(0, column - 1)], edges[min(n_columns, column + 2)]
+            n_targets = first_target[base + column + 1] - first_target[base + column]
+            n_pairs[row] += np.float64(n_targets) * np.float64(end - begin)
             for i in range(first_target[base + column], first_target[base + column + 1]):
                 if position.shape[0] == 2:
                     x, y = target[0, i], target[1, i]

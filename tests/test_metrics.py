@@ -122,6 +122,29 @@ def test_scikit_learns_measures_on_digits(k):
     assert silhouette(Z, y) == pytest.approx(silhouette_score(Z, y), rel=1e-10)
 
 
+def _with_ties_broken(X):
+    """Add a coordinate per point that makes squared distances to later points larger, by less than they differ."""
+    return np.hstack([X, np.diag(np.sqrt(1e-6 * np.arange(len(X))))])
+
+
+@pytest.mark.parametrize("k", [1, 5, 40])
+@pytest.mark.parametrize("levels", [2, 3, 10])
+def test_ties_are_scikit_learns_measure_with_the_lowest_index_first(k, levels, rng):
+    X, Z = rng.integers(levels, size=(120, 4)).astype(float), rng.integers(levels, size=(120, 2)).astype(float)
+    broken_X, broken_Z = _with_ties_broken(X), _with_ties_broken(Z)
+    want = manifold.trustworthiness(broken_X, broken_Z, n_neighbors=k)
+    assert trustworthiness(X, Z, n_neighbors=k) == pytest.approx(want, abs=1e-12)
+    want = manifold.trustworthiness(broken_Z, broken_X, n_neighbors=k)
+    assert continuity(X, Z, n_neighbors=k) == pytest.approx(want, abs=1e-12)
+    assert trustworthiness(X, X, n_neighbors=k) == 1.0
+
+
+def test_the_description_does_not_promise_scikit_learns_order_of_ties(rng):
+    X, Z = rng.integers(2, size=(120, 4)).astype(float), rng.integers(2, size=(120, 2)).astype(float)
+    assert abs(trustworthiness(X, Z) - manifold.trustworthiness(X, Z)) > 1e-3  # otherwise it could promise more
+    assert "Without ties, the result equals `sklearn.manifold.trustworthiness`" in trustworthiness.__doc__
+
+
 @needs_data
 @pytest.mark.parametrize("name", ["olivetti", "coil20", "microarray_khan"])
 def test_scikit_learns_measures_on_real_data(name):

@@ -3,7 +3,7 @@
 `evaluate` computes all measures at once. With up to 5,000 points every measure is exact. With more, it is the mean over
 a random sample of 1,000 points. Each sampled point is still compared with all others, so the result estimates the
 measure of the whole layout: the standard error of a proportion such as `knn_accuracy` is at most 0.016, and time and
-memory grow linearly with n. Ties in distance go to the point with the lowest index.
+memory grow linearly with n. Of points at the same distance, the one with the lowest index counts as nearer, in X and Z.
 
 Parameters
 ----------
@@ -80,7 +80,8 @@ def trustworthiness(
     T = 1 - 2 / (n k (2n - 3k - 1)) sum_i sum_{j in N_Z(i)} max(0, rank_X(i, j) - k)
 
     where N_Z(i) is the set of the k points nearest to i in Z, and the nearest point has rank 1. `n_neighbors` must be
-    less than n / 2. Equals `sklearn.manifold.trustworthiness`. See `snekhorn.metrics` for the parameters.
+    less than n / 2. Without ties, the result equals `sklearn.manifold.trustworthiness`. With ties, scikit-learn's
+    result depends on its sorting algorithm, and can differ by 0.1. See `snekhorn.metrics` for ties and parameters.
 
     Reference: Venna and Kaski, "Neighborhood preservation in nonlinear projection methods", ICANN 2001.
     """
@@ -248,11 +249,10 @@ def evaluate(
     if (correlation := _correlation(rows, n)) is not None:
         result["distance_correlation"] = correlation
     if classes is not None:
-        labels, sizes = classes
-        rows = _classes(Z, labels, sizes, k or 1, chosen, n_jobs)
+        rows = _classes(Z, *classes, k or 1, chosen, n_jobs)
         if k:
             result["knn_accuracy"] = float(rows[:, ranks.VOTE].mean())
-        if _is_partition(sizes):
+        if _is_partition(classes[1]):
             result["silhouette"] = float(rows[:, ranks.SILHOUETTE].mean())
     result["n_sampled"] = chosen.size
     return result

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from snekhorn.embedding import charge_grid as module
 from snekhorn.embedding.charge_grid import DEFAULT, MOST_CELLS, TIGHT, GridSums, Mesh
-from snekhorn.embedding.charge_sums import DirectSums, Kernel
+from snekhorn.embedding.charge_sums import SMALLEST, DirectSums, Kernel
+from snekhorn.embedding.far_points import outside_densest_box
 from snekhorn.errors import NumericalOverflowError
 from snekhorn.runtime.execution import MIN_WORK_FOR_THREADS, Threads
 
@@ -124,7 +126,7 @@ def test_layouts_that_overflowed_are_refused(kernel, value, row):
     grid(Z, np.ones(5))
     Z[row, 1] = value
     for function in (grid, grid.of_others, grid.freeze):
-        with pytest.raises(NumericalOverflowError, match="lower learning_rate"):
+        with pytest.raises(NumericalOverflowError, match="overflowed"):
             function(Z, np.ones(5))
 
 
@@ -136,8 +138,9 @@ def test_the_number_of_cells_is_bounded(d, span, monkeypatch):
     assert max(mesh.n_cells) <= MOST_CELLS[d] + 1
 
 
-def test_a_layout_beyond_the_bound_keeps_its_field():
+def test_a_layout_beyond_the_bound_keeps_its_field(monkeypatch):
     """With cells wider than the kernel the sums are rough, but they do not explode."""
+    monkeypatch.setattr(module, "MOST_PAIRS", 0)
     Z, charges = fitted(uniform(N, 1), 1e6), _charges(N)
     phi_error, slope_error = _errors(GridSums(Kernel.STUDENT, ONE_THREAD), Z, charges)
     assert phi_error < 0.05
@@ -162,7 +165,7 @@ def test_a_mesh_is_replaced_when_the_layout_outgrows_it_or_needs_finer_cells(fac
     Z = fitted(uniform(200, 2), 10.0)
     first, second = _meshes(Z, factor * Z)
     assert first is not second
-    assert second.suits(factor * Z)
+    assert second.suits(factor * Z.min(axis=0), factor * Z.max(axis=0))
 
 
 def test_a_mesh_is_replaced_when_the_layout_leaves_it():
@@ -197,11 +200,15 @@ def test_a_frozen_field_at_other_places(kernel, d, accuracy, span):
         assert error(a, b) < bound
 
 
-def test_positions_outside_a_frozen_field_get_the_value_at_its_edge():
-    Z, charges = fitted(uniform(300, 2), 6.0), _charges(300)
-    field = GridSums(Kernel.STUDENT, ONE_THREAD).freeze(Z, charges)
-    phi, _ = field.at(np.array([[1e9, 0.0], [1e3, 0.0]]))
-    assert phi[0] == phi[1] > 0.0
+@both_kernels
+@both_dimensions
+def test_a_frozen_field_outside_the_layout(kernel, d):
+    Z, charges = fitted(uniform(300, d), 6.0), _charges(300)
+    positions = np.array([[3.5], [5.0], [-20.0], [1e3], [1e9]]) * np.ones(d)
+    phi, slope = GridSums(kernel, ONE_THREAD).freeze(Z, charges).at(positions)
+    want, want_slope = plain_sums(kernel, Z, charges, positions)
+    np.testing.assert_allclose(phi, np.maximum(want, SMALLEST), rtol=2e-4)
+    np.testing.assert_allclose(slope, want_slope, rtol=5e-3, atol=1e-300)
 
 
 @both_kernels
@@ -214,12 +221,138 @@ def test_others_leave_out_the_own_charge(kernel, d):
         assert error(a, b) < bound
 
 
-def test_fields_of_others_below_the_noise_are_positive():
-    Z = np.concatenate([fitted(uniform(500, 2), 3.0), [[40.0, 0.0], [0.0, 40.0], [-40.0, 0.0], [0.0, -35.5]]])
-    for accuracy in BOUNDS:
-        phi, _ = GridSums(Kernel.GAUSSIAN, ONE_THREAD, accuracy).of_others(Z, np.ones(len(Z)))
-        assert (phi > 1e-10).all()
-        assert phi[-4:].max() < 1e-3
+LONELY = np.concatenate([fitted(uniform(500, 2), 3.0), [[9.0, 0.0], [0.0, 40.0], [-20.0, 0.0], [0.0, -7.5]]])
+
+
+@both_accuracies
+def test_fields_of_others_below_the_noise_are_summed_directly(accuracy):
+    grid = GridSums(Kernel.GAUSSIAN, ONE_THREAD, accuracy)
+    phi, slope = grid.of_others(LONELY, np.ones(len(LONELY)))
+    want, want_slope = DirectSums(Kernel.GAUSSIAN, ONE_THREAD).of_others(LONELY, np.ones(len(LONELY)))
+    np.testing.assert_array_equal(phi[-4:], want[-4:])
+    np.testing.assert_array_equal(slope[-4:], want_slope[-4:])
+    assert want[-3] == SMALLEST
+    assert not grid.rough
+
+
+@both_accuracies
+def test_fields_of_others_below_the_noise_are_positive_where_they_are_too_many(accuracy, monkeypatch):
+    monkeypatch.setattr(module, "MOST_PAIRS", 0)
+    grid = GridSums(Kernel.GAUSSIAN, ONE_THREAD, accuracy)
+    phi, _ = grid.of_others(LONELY, np.ones(len(LONELY)))
+    assert (phi > 1e-10).all()
+    assert phi[-4:].max() < 1e-3
+    assert grid.rough
+
+
+@both_kernels
+@both_dimensions
+@both_accuracies
+@pytest.mark.parametrize("weight", [1e5, 1e12, 1e30])
+def test_a_charge_that_is_much_larger_than_all_others(kernel, d, accuracy, weight):
+    Z, charges = fitted(blobs(N, d), 40.0), _charges(N)
+    charges[7] = weight
+    grid, direct = GridSums(kernel, ONE_THREAD, accuracy), DirectSums(kernel, ONE_THREAD)
+    pairs = (grid(Z, charges), direct(Z, charges)), (grid.of_others(Z, charges), direct.of_others(Z, charges))
+    for (phi, _), (want, _) in pairs:
+        assert np.abs(phi / want - 1.0).max() < 0.05
+    assert not grid.rough
+
+
+def _middle(n, d):
+    return fitted(blobs(n, d), 20.0)
+
+
+def _wide_layouts(n, d):
+    """Layouts wider than the grid can resolve, most of them because of a few points."""
+    rng = np.random.default_rng(4)
+    for far in (1e4, 1e6, 1e9):
+        for n_far in (1, 10, n // 3, n // 2):
+            Z = _middle(n, d)
+            Z[:n_far, 0] += far
+            yield f"{n_far} at {far:g}", Z
+        Z = _middle(n, d)
+        Z[:10] = far * rng.normal(size=(10, d))
+        yield f"10 around at {far:g}", Z
+        Z = np.zeros((n, d))
+        Z[: n // 2, -1] = far
+        yield f"two places, {far:g} apart", Z
+    yield "line", np.linspace(0.0, 3e6, n)[:, None] * np.ones(d)
+    for axis in range(d):
+        Z = 1e-3 * rng.uniform(size=(n, d))
+        Z[:, axis] = 3e4 * rng.uniform(size=n)
+        yield f"flat along {axis}", Z
+
+
+def _assert_close(found, want, bounds):
+    """Compare fields with each other, and gradients on the scale of the fields: many of them cancel."""
+    assert np.isfinite(found[0]).all()
+    assert error(found[0], want[0]) < bounds[0]
+    assert np.linalg.norm(found[1] - want[1]) < bounds[1] * max(np.linalg.norm(want[1]), 0.1 * np.linalg.norm(want[0]))
+
+
+@both_kernels
+@both_dimensions
+def test_wide_layouts(kernel, d, monkeypatch):
+    """Far points are right, and do not decide the accuracy of the others."""
+    monkeypatch.setitem(MOST_CELLS, 1, 20_000)  # for speed, and for a grid that reaches less far
+    monkeypatch.setitem(MOST_CELLS, 2, 500)
+    direct, n = DirectSums(kernel, ONE_THREAD), 600
+    for name, Z in _wide_layouts(n, d):
+        grid, charges = GridSums(kernel, ONE_THREAD), _charges(n)
+        bounds = 2 * np.array(BOUNDS[DEFAULT])  # half of the points of a layout of two places coincide
+        _assert_close(grid(Z, charges), direct(Z, charges), bounds)
+        found, want = grid.of_others(Z, charges), direct.of_others(Z, charges)
+        _assert_close([a + b for a, b in zip(found, (charges, 0.0), strict=True)], direct(Z, charges), bounds)
+        lonely = want[0] < 1e-9
+        np.testing.assert_allclose(found[0][lonely], want[0][lonely], rtol=1e-9, err_msg=name)
+        positions = np.concatenate([Z[:9] + 0.1, Z[-9:] - 0.1, [np.full(d, 123.0), np.full(d, -1e8)]])
+        frozen = grid.freeze(Z, charges)
+        _assert_close(frozen.at(positions), direct.freeze(Z, charges).at(positions), 2 * bounds)
+        assert not grid.rough, name
+        assert not frozen.rough, name
+
+
+@both_kernels
+@both_dimensions
+def test_layouts_too_wide_for_both_kinds_of_sums_are_rough(kernel, d, monkeypatch):
+    monkeypatch.setitem(MOST_CELLS, d, 200)
+    monkeypatch.setattr(module, "MOST_PAIRS", 5000)
+    for _, Z in _wide_layouts(300, d):
+        grid, charges = GridSums(kernel, ONE_THREAD), _charges(300)
+        far = outside_densest_box(Z, 200 * grid.accuracy.spacing).sum()
+        for _ in range(2):  # on a new mesh and on the last one
+            phi, slope = grid(Z, charges)
+            assert grid.rough == (far * 300 > 5000)
+            assert np.isfinite(phi).all()
+            assert np.isfinite(slope).all()
+        assert grid.freeze(Z, charges).rough == grid.rough
+
+
+def test_a_mesh_is_kept_while_far_points_move():
+    Z = _middle(300, 2)
+    Z[0] = 1e5
+    moved, inside, more, shrunk = Z + 0.1, Z.copy(), Z.copy(), 0.5 * Z
+    moved[0] = -1e7
+    inside[0] = 0.0
+    more[:2] = 1e5
+    first, second, third, fourth, fifth = _meshes(Z, moved, inside, more, shrunk)
+    assert first is second is third
+    assert third is not fourth
+    assert fourth is not fifth
+
+
+@both_kernels
+def test_threads_leave_no_trace_of_far_points(kernel):
+    n = 4000
+    Z, charges = _middle(n, 2), _charges(n)
+    Z[:20] *= 1e6
+    runs = []
+    for n_threads in (1, 2, 3):
+        grid = GridSums(kernel, Threads(n_threads))
+        runs.append((*grid(Z, charges), *grid.of_others(Z, charges), *grid.freeze(Z, charges).at(Z[::-1] + 0.01)))
+    for run in runs[1:]:
+        assert all(np.array_equal(a, b) for a, b in zip(run, runs[0], strict=True))
 
 
 @both_kernels

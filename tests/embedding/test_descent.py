@@ -7,37 +7,15 @@ import pytest
 
 from snekhorn.embedding import descent as module
 from snekhorn.embedding.charge_grid import MOST_CELLS, GridSums
-from snekhorn.embedding.charge_sums import DirectSums, Kernel
+from snekhorn.embedding.charge_sums import DirectSums
 from snekhorn.embedding.descent import Stop, minimize
 from snekhorn.embedding.normalizations import DoublyStochastic, TotalNormalized
-from snekhorn.embedding.objective import Objective
 from snekhorn.embedding.schedule import Phase, Schedule
 from snekhorn.errors import NumericalOverflowError
 from snekhorn.solvers.descent_steps import Adam, Momentum
 
-from ..helpers import clusters, squared_distances
+from .descents import N, Script, cluster_objective, descend, short_schedule, small_start
 from .layouts_and_sums import ONE_THREAD
-
-N = 60
-
-
-def _affinity(n=N):
-    X = clusters(n)
-    P = np.exp(-squared_distances(X) / 2.0) + 1e-4
-    np.fill_diagonal(P, 0.0)
-    return P / P.sum()
-
-
-def _objective(kind=DirectSums, make=TotalNormalized, n=N):
-    return Objective(_affinity(n), make(kind(Kernel.STUDENT, ONE_THREAD)), dtype=np.float64)
-
-
-def _start(n=N):
-    return 0.01 * np.random.default_rng(0).normal(size=(n, 2))
-
-
-def _schedule(early=20, main=60, rate=0.2, tol=1e-12, check_every=10):
-    return Schedule(Phase(early, 4.0, rate / 4.0, 0.5), Phase(main, 1.0, rate, 0.8), tol, check_every)
 
 
 class Recorder:
@@ -55,20 +33,9 @@ class Recorder:
         return [iteration for iteration, _, _ in self.calls]
 
 
-def _run(objective=None, Z=None, schedule=None, callbacks=(), optimizer=None):
-    Z = _start() if Z is None else Z
-    return minimize(
-        objective or _objective(),
-        Z,
-        optimizer or Momentum(Z.shape, ONE_THREAD),
-        schedule or _schedule(),
-        callbacks=callbacks,
-    )
-
-
 def test_makes_the_steps_of_both_phases():
     """The loop by hand: early exaggeration, a reset optimiser, the main descent, centred at every check."""
-    objective, optimizer, Z = _objective(), Momentum((N, 2), ONE_THREAD), _start()
+    objective, optimizer, Z = cluster_objective(), Momentum((N, 2), ONE_THREAD), small_start()
     for iteration in range(1, 81):
         exaggeration, *step = (4.0, 0.05, 0.5) if iteration <= 20 else (1.0, 0.2, 0.8)
         if iteration == 21:
@@ -76,13 +43,13 @@ def test_makes_the_steps_of_both_phases():
         optimizer.step(Z, objective.gradient(Z, exaggeration), *step)
         if iteration % 10 == 0:
             Z -= Z.mean(axis=0)
-    found, report = _run()
+    found, report = descend()
     np.testing.assert_array_equal(found, Z)
     assert report.losses[-1] == objective.loss(Z)
 
 
 def test_report():
-    _, report = _run()
+    _, report = descend()
     assert report.n_iter == 80
     assert report.iterations == list(range(10, 90, 10))
     assert report.losses[-1] < report.losses[0]
@@ -93,21 +60,21 @@ def test_report():
 
 
 def test_losses_are_without_exaggeration():
-    Z, report = _run(schedule=_schedule(early=10, main=0))
-    assert report.losses == [_objective().loss(Z)]
+    Z, report = descend(plan=short_schedule(early=10, main=0))
+    assert report.losses == [cluster_objective().loss(Z)]
 
 
 def test_the_given_layout_is_left_as_it_is():
-    Z = _start()
-    found, _ = _run(Z=Z)
-    np.testing.assert_array_equal(Z, _start())
+    Z = small_start()
+    found, _ = descend(Z=Z)
+    np.testing.assert_array_equal(Z, small_start())
     assert not np.shares_memory(found, Z)
 
 
 def test_float32_and_transposed_layouts_are_taken():
-    Z = np.asfortranarray(_start()).astype(np.float32)
-    found, _ = _run(Z=Z)
-    want, _ = _run(Z=Z.astype(float))
+    Z = np.asfortranarray(small_start()).astype(np.float32)
+    found, _ = descend(Z=Z)
+    want, _ = descend(Z=Z.astype(float))
     np.testing.assert_array_equal(found, want)
 
 
@@ -115,10 +82,10 @@ def test_float32_and_transposed_layouts_are_taken():
 def test_callbacks_are_told_iteration_loss_and_layout_in_the_given_order(reorder_from, monkeypatch):
     monkeypatch.setattr(module, "REORDER_FROM", reorder_from)
     recorder = Recorder()
-    Z, report = _run(callbacks=[recorder])
+    Z, report = descend(callbacks=[recorder])
     assert recorder.iterations == report.iterations
     assert [loss for _, loss, _ in recorder.calls] == report.losses
-    objective = _objective()
+    objective = cluster_objective()
     for _, loss, layout in recorder.calls:
         assert objective.loss(layout) == pytest.approx(loss, rel=1e-12)
     np.testing.assert_array_equal(recorder.calls[-1][2], Z)
@@ -127,13 +94,13 @@ def test_callbacks_are_told_iteration_loss_and_layout_in_the_given_order(reorder
 
 @pytest.mark.parametrize("make", [TotalNormalized, DoublyStochastic])
 def test_points_in_another_order_give_the_same_layout(make, monkeypatch):
-    want, _ = _run(_objective(make=make))
-    objective = _objective(make=make)
+    want, _ = descend(cluster_objective(make=make))
+    objective = cluster_objective(make=make)
     permuted = []
     permute = objective.permute
     monkeypatch.setattr(objective, "permute", lambda order: (permuted.append(order), permute(order)))
     monkeypatch.setattr(module, "REORDER_FROM", 10)
-    found, report = _run(objective)
+    found, report = descend(objective)
     assert not np.array_equal(permuted[0], np.arange(N))
     there, further, back = permuted
     np.testing.assert_array_equal(there[further][back], np.arange(N))
@@ -146,7 +113,7 @@ def test_points_in_another_order_give_the_same_layout(make, monkeypatch):
 def test_a_callback_can_stop(reorder_from, stop_at, monkeypatch):
     monkeypatch.setattr(module, "REORDER_FROM", reorder_from)
     first, second = Recorder(stop_at), Recorder()
-    Z, report = _run(callbacks=[first, second])
+    Z, report = descend(callbacks=[first, second])
     assert report.n_iter == stop_at
     assert report.reason == Stop.CALLBACK.value
     assert not report.converged
@@ -156,7 +123,7 @@ def test_a_callback_can_stop(reorder_from, stop_at, monkeypatch):
 
 @pytest.mark.parametrize("answer", [None, False, 0])
 def test_other_answers_do_not_stop(answer):
-    _, report = _run(callbacks=[Recorder(10, answer=answer)])
+    _, report = descend(callbacks=[Recorder(10, answer=answer)])
     assert report.n_iter == 80
 
 
@@ -170,7 +137,7 @@ def test_an_interrupt_keeps_the_layout(reorder_from, stop_at, monkeypatch):
         if iteration == stop_at:
             raise KeyboardInterrupt
 
-    Z, report = _run(callbacks=[recorder, interrupt])
+    Z, report = descend(callbacks=[recorder, interrupt])
     assert report.n_iter == stop_at
     assert report.reason == Stop.INTERRUPTED.value
     np.testing.assert_array_equal(recorder.calls[-1][2], Z)
@@ -191,23 +158,23 @@ def test_an_interrupt_while_points_are_reordered_keeps_the_layout(make, which, m
         Momentum.permute(optimizer, order)
 
     monkeypatch.setattr(optimizer, "permute", permute)
-    objective, recorder = _objective(make=make), Recorder()
-    Z, report = _run(objective, optimizer=optimizer, callbacks=[recorder])
+    objective, recorder = cluster_objective(make=make), Recorder()
+    Z, report = descend(objective, optimizer=optimizer, callbacks=[recorder])
     assert report.reason == Stop.INTERRUPTED.value
     assert not report.converged
     assert len(calls) == (2 if which == 1 else 3)
-    np.testing.assert_array_equal(Z, recorder.calls[-1][2] if which > 1 else _start())
+    np.testing.assert_array_equal(Z, recorder.calls[-1][2] if which > 1 else small_start())
     assert objective.loss(Z) == pytest.approx(
-        report.losses[-1] if which > 1 else _objective(make=make).loss(Z), rel=1e-9
+        report.losses[-1] if which > 1 else cluster_objective(make=make).loss(Z), rel=1e-9
     )
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_points_are_reordered_on_other_threads_too(monkeypatch):
     monkeypatch.setattr(module, "REORDER_FROM", 10)
-    want, _ = _run()
+    want, _ = descend()
     with ThreadPoolExecutor(1) as pool:
-        found, _ = pool.submit(_run).result()
+        found, _ = pool.submit(descend).result()
     np.testing.assert_array_equal(found, want)
 
 
@@ -216,11 +183,11 @@ def test_an_error_of_a_callback_reaches_the_caller():
         raise LookupError(f"at {iteration}")
 
     with pytest.raises(LookupError, match="at 10"):
-        _run(callbacks=[fail])
+        descend(callbacks=[fail])
 
 
 def test_stops_where_the_loss_no_longer_falls():
-    _, report = _run(schedule=_schedule(main=5000, tol=1e-5))
+    _, report = descend(plan=short_schedule(main=5000, tol=1e-5))
     assert report.converged
     assert report.reason == Stop.CONVERGED.value
     assert 40 <= report.n_iter < 5000
@@ -231,40 +198,13 @@ def test_stops_where_the_loss_no_longer_falls():
 
 
 def test_does_not_stop_in_the_early_phase_nor_on_its_losses():
-    _, report = _run(schedule=_schedule(early=50, tol=1e9))
+    _, report = descend(plan=short_schedule(early=50, tol=1e9))
     assert report.n_iter == 80  # the third check of the main phase: two differences
-
-
-class Script:
-    """An objective with given losses and an optimiser that records its steps, in one."""
-
-    def __init__(self, losses):
-        self.losses, self.steps, self.n_resets = iter(losses), [], 0
-
-    execution = ONE_THREAD
-
-    def gradient(self, Z, exaggeration):
-        return np.zeros_like(Z)
-
-    def pull_of_hubs(self):
-        return None
-
-    def loss(self, Z):
-        return next(self.losses)
-
-    def step(self, Z, gradient, rate, momentum):
-        self.steps.append((rate, momentum))
-
-    def reset(self):
-        self.n_resets += 1
-
-    def permute(self, order):
-        pass
 
 
 def test_steps_are_halved_and_start_anew_where_the_loss_rises():
     script = Script([3.0, 9.0, 5.0, 6.0, 4.0, 7.0])
-    _, report = _run(script, optimizer=script, schedule=_schedule(early=2, main=4, rate=0.4, check_every=1))
+    _, report = descend(script, optimizer=script, plan=short_schedule(early=2, main=4, rate=0.4, check_every=1))
     assert script.steps == [(0.1, 0.5), (0.1, 0.5), (0.4, 0.8), (0.4, 0.8), (0.2, 0.8), (0.2, 0.8)]
     assert script.n_resets == 1 + 2  # after the early phase, and at both rises
     assert report.reason == Stop.MAX_ITER.value
@@ -273,34 +213,34 @@ def test_steps_are_halved_and_start_anew_where_the_loss_rises():
 @pytest.mark.parametrize("change", [-9e-4, 9e-4])
 def test_a_loss_that_hardly_changes_has_converged(change):
     script = Script([2.0, 1.0, 1.0 + change, 1.0 + 2 * change])
-    _, report = _run(script, optimizer=script, schedule=_schedule(early=0, main=60, tol=1e-4))
+    _, report = descend(script, optimizer=script, plan=short_schedule(early=0, main=60, tol=1e-4))
     assert report.converged
     assert report.n_iter == 40
 
 
 def test_a_loss_that_swings_past_its_last_value_has_not():
     script = Script([2.0, 1.0, 1.0, 0.9, 0.9, 0.8])
-    _, report = _run(script, optimizer=script, schedule=_schedule(early=0, main=60, tol=1e-4))
+    _, report = descend(script, optimizer=script, plan=short_schedule(early=0, main=60, tol=1e-4))
     assert not report.converged
 
 
 def test_momentum_rises():
     script = Script([3.0] * 10)
-    schedule = _schedule(early=1, main=5, rate=0.4, check_every=1, tol=0.0)
+    schedule = short_schedule(early=1, main=5, rate=0.4, check_every=1, tol=0.0)
     schedule = replace(schedule, main=replace(schedule.main, rise=3))
-    _run(script, optimizer=script, schedule=schedule)
+    descend(script, optimizer=script, plan=schedule)
     np.testing.assert_allclose([momentum for _, momentum in script.steps], [0.5, 0.5, 0.6, 0.7, 0.8, 0.8])
 
 
 def test_with_less_patience():
     script = Script([2.0, 1.0, 1.0])
-    schedule = replace(_schedule(early=0, main=60, tol=1e-4), patience=1)
-    _, report = _run(script, optimizer=script, schedule=schedule)
+    schedule = replace(short_schedule(early=0, main=60, tol=1e-4), patience=1)
+    _, report = descend(script, optimizer=script, plan=schedule)
     assert report.n_iter == 30
 
 
 def test_no_early_phase():
-    _, report = _run(schedule=_schedule(early=0, main=30))
+    _, report = descend(plan=short_schedule(early=0, main=30))
     assert report.n_iter == 30
 
 
@@ -310,24 +250,24 @@ def test_no_early_phase():
 @pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")  # on the way there
 def test_a_rate_too_large_is_an_error_that_names_it(kind, make, rate, monkeypatch):
     monkeypatch.setitem(MOST_CELLS, 2, 100)  # for speed
-    with pytest.raises(NumericalOverflowError, match="learning_rate"):
-        _run(_objective(kind, make), schedule=_schedule(rate=rate))
+    with pytest.raises(NumericalOverflowError, match="overflowed"):
+        descend(cluster_objective(kind, make), plan=short_schedule(rate=rate))
 
 
 def test_a_layout_of_nan_is_an_error():
-    Z = _start()
+    Z = small_start()
     Z[3, 0] = np.nan
-    with pytest.raises(NumericalOverflowError, match="learning_rate"):
-        _run(Z=Z)
+    with pytest.raises(NumericalOverflowError, match="overflowed"):
+        descend(Z=Z)
 
 
 def test_adam_descends_too():
-    _, report = _run(optimizer=Adam((N, 2)), schedule=_schedule(early=0, main=200, rate=0.05))
+    _, report = descend(optimizer=Adam((N, 2)), plan=short_schedule(early=0, main=200, rate=0.05))
     assert report.losses[-1] < 0.8 * report.losses[0]
 
 
 def test_progress_is_shown_on_request(capfd):
-    arguments = (_objective(), _start(), Momentum((N, 2), ONE_THREAD), _schedule())
+    arguments = (cluster_objective(), small_start(), Momentum((N, 2), ONE_THREAD), short_schedule())
     minimize(*arguments)
     assert capfd.readouterr() == ("", "")
     minimize(*arguments, verbose=True)
@@ -349,7 +289,7 @@ def test_locality_of_points_at_one_place():
 
 def _by_hand(n_iter, rate):
     """Run Adam without a safeguard, centred at every step."""
-    objective, optimizer, Z = _objective(), Adam((N, 2)), _start()
+    objective, optimizer, Z = cluster_objective(), Adam((N, 2)), small_start()
     losses = []
     for _ in range(n_iter):
         optimizer.step(Z, objective.gradient(Z), rate, 0.0)
@@ -362,15 +302,15 @@ def test_a_careless_schedule_lets_the_loss_rise():
     Z, losses = _by_hand(40, 3.0)
     assert np.max(np.diff(losses)) > 1e-3  # otherwise the case would test nothing
     schedule = Schedule(Phase(0, 1.0, 3.0), Phase(40, 1.0, 3.0), 1e-12, check_every=1, careful=False)
-    found, report = _run(schedule=schedule, optimizer=Adam((N, 2)))
+    found, report = descend(plan=schedule, optimizer=Adam((N, 2)))
     np.testing.assert_array_equal(found, Z)
     assert report.losses == losses
 
 
 def test_a_careful_one_goes_back_from_a_rise():
     schedule = Schedule(Phase(0, 1.0, 3.0), Phase(40, 1.0, 3.0), 1e-12, check_every=1)
-    found, report = _run(schedule=schedule, optimizer=Adam((N, 2)))
-    assert _objective().loss(found) < _by_hand(40, 3.0)[1][-1]
+    found, report = descend(plan=schedule, optimizer=Adam((N, 2)))
+    assert cluster_objective().loss(found) < _by_hand(40, 3.0)[1][-1]
     best = np.minimum.accumulate(report.losses)
     assert np.all(np.diff(report.losses)[1:][np.diff(report.losses)[:-1] > 1e-9] < 0.0)  # after a rise, lower again
     assert best[-1] < best[0]

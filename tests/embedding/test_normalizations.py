@@ -159,3 +159,21 @@ def test_a_point_that_the_others_hardly_reach_is_pushed_as_the_formula_says(make
         assert push[-1, 0] == pytest.approx(-2.0 * weights @ (14.0 - near) / weights.sum(), rel=1e-9)
     else:
         assert push[-1, 0] == pytest.approx(-4.0 * 13.5, rel=0.05)
+
+
+@pytest.mark.parametrize("kind", [GridSums, DirectSums])
+@pytest.mark.parametrize("distance", [5.0, 12.0, 20.0, 26.0, 30.0, 1e4])
+def test_balance_returns_the_gap_of_points_that_no_other_reaches(kind, distance):
+    """Three points around one: a kernel that vanishes cannot be balanced, and no limit of the field may hide it."""
+    Z = distance * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+    normalization = DoublyStochastic(kind(Kernel.GAUSSIAN, ONE_THREAD), self_loops=False)
+    for steps in (0, 1, 30, 300):
+        gap = normalization.balance(Z, 1e-3, steps)
+        f = normalization.potential
+        exponent = f[:, None] + f - latent_cost(Kernel.GAUSSIAN, Z)
+        K = np.exp(-latent_cost(Kernel.GAUSSIAN, Z))
+        Q = np.where(K > 1e-300, np.exp(np.minimum(exponent, 700.0)), 0.0)
+        np.fill_diagonal(Q, 0.0)
+        assert np.isfinite(f).all()
+        assert gap == pytest.approx(np.abs(Q.sum(axis=1) - 1.0).max(), rel=1e-6)
+    assert (gap >= 1.0) == (distance > 26.7)

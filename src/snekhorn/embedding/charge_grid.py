@@ -2,6 +2,10 @@
 
 The grid cannot resolve details of the kernel that are finer than its cells. This error is largest for the field of a
 charge at its own position. There it is known, so it is subtracted.
+
+Some points would decide the accuracy of all others, so their pairs are summed directly: points too far away for the
+grid to reach, charges so large that their rounding errors hide other charges, and points whose own field is lost in
+rounding errors. If there are too many of them, the sums are `rough`.
 """
 
 from __future__ import annotations
@@ -23,16 +27,20 @@ from ..kernels.grid_sums import (
     spread_plane,
 )
 from ..runtime.execution import Execution
-from .charge_sums import OVERFLOW, Array, Field, Kernel
+from .charge_sums import OVERFLOW, Array, DirectSums, Field, Kernel
 from .convolution import WINDOW, WINDOW_SLOPE, Convolution, choose_convolution, window_slopes, window_weights
+from .far_points import outside_densest_box
 
 FEWEST_CELLS = 32  # along the layout's widest axis; with fewer, small layouts would fall into a handful of cells
-MOST_CELLS = {1: 2**20, 2: 3000}  # per axis, by dimension; larger layouts get wider cells, to limit time and memory
+MOST_CELLS = {1: 2**20, 2: 3000}  # per axis, by dimension; more take more time and memory, fewer reach less far
+MOST_PAIRS = 2**27  # pairs summed directly, in the time of a step on the largest grid; with fewer, more sums are rough
 SMALLEST_CELL = 1e-4  # smaller cells would only add rounding errors
 ROUNDING = 1e-12  # smallest cell relative to the largest coordinate; smaller cells would be lost to rounding
 LARGEST = 1e100  # larger coordinates could overflow when squared
 SLACK = 1.08  # room for the layout to grow; smaller rebuilds the grid more often, larger makes it larger
 TABLE_SIZE = 64  # fractions of a cell per axis at which the field of a charge at its own position is tabulated
+HEAVIEST = 1e4  # charge of a point on the grid, relative to the median; larger ones leave errors of 0.001 in float32
+LARGEST_CHARGE = 1e30  # on the grid; sums of larger ones could overflow in float32
 FAINTEST = {np.float32: 1e-6, np.float64: 1e-9}  # fields below this fraction of the largest field are noise
 
 
@@ -50,6 +58,8 @@ class Accuracy:
 
 DEFAULT = Accuracy(0.38, np.float32)
 TIGHT = Accuracy(0.18, np.float64)
+Indices = NDArray[np.intp]
+NO_POINTS: Indices = np.empty(0, dtype=np.intp)
 ON_A_LINE = 0.9  # cells are narrower by this factor in one dimension, where errors cancel less and nodes are cheap
 
 
@@ -67,41 +77,128 @@ class GridSums:
         self.kernel = kernel
         self.execution = execution
         self.accuracy = accuracy
+        self.rough = False
+        self._direct = DirectSums(kernel, execution)
         self._mesh: Mesh | None = None
+        self._n_far = 0  # number of points that the mesh left out when it was built
 
     def __call__(self, Z: Array, charges: Array) -> tuple[Array, Array]:
-        if self._mesh is None or not self._mesh.suits(Z):
-            self._mesh = Mesh.around(Z, self.kernel, self.accuracy, self.execution)
-        points = self._mesh.sort(Z, charges)
-        phi, slope = self._mesh.gather(points, self._mesh.field_of(points))
-        return phi + self._mesh.constant(charges), slope
+        mesh, apart = self._divide(Z, charges)
+        phi, slope = self._sums_on_mesh(mesh, apart, Z, charges)
+        if apart.size:
+            phi[apart], slope[apart] = self._direct.freeze(Z, charges).at(Z[apart])
+        return phi, slope
 
     def of_others(self, Z: Array, charges: Array) -> tuple[Array, Array]:
-        phi, slope = self(Z, charges)
+        mesh, apart = self._divide(Z, charges)
+        phi, slope = self._sums_on_mesh(mesh, apart, Z, charges)
         faintest = FAINTEST[self.accuracy.dtype] * float(self.execution.max(phi))
-        return np.maximum(phi - charges, faintest), slope
+        phi = phi - charges
+        phi[apart] = -1.0
+        faint = np.flatnonzero(phi < faintest)  # including the points apart
+        phi = np.maximum(phi, faintest)
+        if not self._can_sum_directly(faint, Z):
+            self.rough, faint = True, apart
+        if faint.size:
+            phi[faint], slope[faint] = self._direct.of_others(Z, charges, faint)
+        return phi, slope
 
     def freeze(self, Z: Array, charges: Array) -> Field:
-        mesh = Mesh.around(Z, self.kernel, self.accuracy, self.execution)
-        return _GridField(self.kernel, mesh, mesh.field_of(mesh.sort(Z, charges)), mesh.constant(charges))
+        mesh, apart = self._divide(Z, charges)
+        near = _without(apart, len(Z))
+        return _GridField(
+            mesh,
+            nodes=mesh.field_of(mesh.sort(Z[near], charges[near])),
+            constant=mesh.constant(charges[near]),
+            of_apart=self._direct.freeze(Z[apart], charges[apart]) if apart.size else None,
+            of_all=self._direct.freeze(Z, charges),
+            rough=self.rough,
+        )
 
     def refined(self) -> GridSums:
         return GridSums(self.kernel, self.execution, TIGHT)
 
+    def _sums_on_mesh(self, mesh: Mesh, apart: Indices, Z: Array, charges: Array) -> tuple[Array, Array]:
+        """Return phi and its gradient at the points of the mesh, and zeros at the points apart."""
+        if not apart.size:
+            return mesh.sums(Z, charges)
+        phi, slope, near = np.zeros(len(Z)), np.zeros(Z.shape), _without(apart, len(Z))
+        phi[near], slope[near] = mesh.sums(Z[near], charges[near])
+        of_apart, slope_of_apart = self._direct.freeze(Z[apart], charges[apart]).at(Z[near])
+        phi[near] += of_apart
+        slope[near] += slope_of_apart
+        return phi, slope
+
+    def _divide(self, Z: Array, charges: Array) -> tuple[Mesh, Indices]:
+        """Return a mesh, and the points to keep apart from it; note whether the sums will be rough."""
+        mesh, far = self._fit_mesh(Z)
+        apart = far
+        heaviest = float(self.execution.max(charges))
+        if heaviest > LARGEST_CHARGE or heaviest > HEAVIEST * self.execution.min(charges):
+            limit = min(HEAVIEST * float(np.median(charges)), LARGEST_CHARGE)
+            apart = np.union1d(far, np.flatnonzero(charges > limit))
+        affordable = self._can_sum_directly(apart, Z)
+        self.rough = mesh.coarse or not affordable
+        return mesh, apart if affordable else far
+
+    def _fit_mesh(self, Z: Array) -> tuple[Mesh, Indices]:
+        """Return a mesh with cells as narrow as the kernel needs, and the points too far away for it.
+
+        Keep the last mesh if it suits. If too many points are far, the mesh holds them all, in cells that are too wide.
+        """
+        low, high = _corners(Z, self.execution)
+        side = _widest_cell(self.accuracy, Z) * MOST_CELLS[Z.shape[1]] / SLACK
+        far = NO_POINTS
+        if float((high - low).max()) > side:
+            if self._mesh is not None:
+                far = self._mesh.outside(Z)
+                if far.size <= self._n_far and self._mesh.suits(*_corners(Z[_without(far, len(Z))], self.execution)):
+                    return self._mesh, far
+            far = np.flatnonzero(outside_densest_box(Z, side))
+            far = far if self._can_sum_directly(far, Z) else NO_POINTS
+        elif self._mesh is not None and self._mesh.suits(low, high):
+            return self._mesh, far
+        near = Z[_without(far, len(Z))] if far.size else Z
+        self._mesh, self._n_far = Mesh.around(near, self.kernel, self.accuracy, self.execution), far.size
+        return self._mesh, far
+
+    def _can_sum_directly(self, points: Indices, Z: Array) -> bool:
+        return points.size * len(Z) <= MOST_PAIRS
+
+
+def _without(points: Indices, n: int) -> NDArray[np.bool_]:
+    """Return a mask of n points that is False for these points."""
+    mask = np.ones(n, dtype=bool)
+    mask[points] = False
+    return mask
+
 
 @dataclass(frozen=True)
 class _GridField:
-    """Field stored at the nodes; positions outside the mesh get the value at its edge."""
+    """Field stored at the nodes; positions outside the mesh need a direct sum."""
 
-    kernel: Kernel
     mesh: Mesh
     nodes: Array
     constant: float
+    of_apart: Field | None  # field of the points that are not on the mesh
+    of_all: Field
+    rough: bool
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.of_all.kernel
 
     def at(self, positions: Array) -> tuple[Array, Array]:
         inside = np.clip(positions, self.mesh.low, self.mesh.high)
         phi, slope = self.mesh.gather(self.mesh.sort(inside, np.zeros(len(positions))), self.nodes)
-        return phi + self.constant, slope
+        phi = phi + self.constant
+        if self.of_apart is not None:
+            of_apart, slope_of_apart = self.of_apart.at(positions)
+            phi, slope = phi + of_apart, slope + slope_of_apart
+        outside = self.mesh.outside(positions)
+        if outside.size:
+            phi[outside], slope[outside] = self.of_all.at(positions[outside])
+        return phi, slope
 
 
 @dataclass(frozen=True)
@@ -138,6 +235,7 @@ class Mesh:
     excess: Array
     dtype: np.dtype[Any]
     execution: Execution
+    coarse: bool  # whether the cells are too wide for the accuracy
 
     @classmethod
     def around(cls, Z: Array, kernel: Kernel, accuracy: Accuracy, execution: Execution) -> Mesh:
@@ -146,7 +244,7 @@ class Mesh:
         extent = (high - low) * SLACK
         widest = float(extent.max())
         farthest = float(np.maximum(np.abs(low), np.abs(high)).max())
-        widest_cell = accuracy.spacing * (ON_A_LINE if Z.shape[1] == 1 else 1.0)
+        widest_cell = _widest_cell(accuracy, Z)
         spacing = min(widest_cell, max(widest / FEWEST_CELLS, SMALLEST_CELL))
         spacing = max(spacing, widest / MOST_CELLS[Z.shape[1]], ROUNDING * farthest)
         n_cells = tuple(int(cells) + 1 for cells in extent / spacing)
@@ -155,18 +253,39 @@ class Mesh:
         convolve = choose_convolution(kernel, offset, spacing, nodes, accuracy.dtype)
         excess = _self_field_excess(convolve, spacing).astype(accuracy.dtype)
         centred = (low + high - np.array(n_cells) * spacing) / 2
-        return cls(centred, n_cells, spacing, offset, convolve, excess, np.dtype(accuracy.dtype), execution)
+        dtype, coarse = np.dtype(accuracy.dtype), spacing > widest_cell
+        return cls(centred, n_cells, spacing, offset, convolve, excess, dtype, execution, coarse)
 
-    def suits(self, Z: Array) -> bool:
-        """Return whether the layout fits into the mesh and is large enough not to need a finer one."""
-        low, high = ((corner - self.low) / self.spacing for corner in _corners(Z, self.execution))
+    def suits(self, low: Array, high: Array) -> bool:
+        """Return whether a layout with these corners fits into the mesh and is too large for a finer one."""
+        low, high = self._in_cells(low), self._in_cells(high)
         fits = bool((low >= 0.0).all() and (high < self.n_cells).all())
         return fits and float((high - low).max()) * SLACK**3 >= max(self.n_cells)
+
+    @property
+    def inverse(self) -> float:
+        """Number of cells per unit of length."""
+        return 1.0 / self.spacing
 
     @property
     def high(self) -> Array:
         """Upper corner, just inside the mesh."""
         return self.low + self.spacing * (np.array(self.n_cells) - 1e-3)
+
+    def outside(self, positions: Array) -> Indices:
+        """Return the indices of the positions outside the mesh."""
+        in_cells = self._in_cells(positions)
+        return np.flatnonzero(~((in_cells >= 0.0) & (in_cells < self.n_cells)).all(axis=1))
+
+    def _in_cells(self, positions: Array) -> Array:
+        """Return positions in units of cells, rounded as the compiled loops round them: they do not check bounds."""
+        return (positions - self.low) * self.inverse
+
+    def sums(self, Z: Array, charges: Array) -> tuple[Array, Array]:
+        """Return phi and its gradient at points inside the mesh."""
+        points = self.sort(Z, charges)
+        phi, slope = self.gather(points, self.field_of(points))
+        return phi + self.constant(charges), slope
 
     def sort(self, Z: Array, charges: Array) -> SortedPoints:
         """Assign the points to cells and sort them by row of cells."""
@@ -178,10 +297,10 @@ class Mesh:
             order=np.empty(n, np.int64),
             first=np.empty(self.n_cells[0] + 1, np.int64),
         )
-        mesh = (self.low, 1.0 / self.spacing, points.first)
+        mesh = (self.low, self.inverse, points.first)
         out = (points.order, points.cell, points.fraction, points.charge)
         self.execution.run_in_order(count_rows, Z, *mesh)
-        self.execution.run_in_order(sort_by_row, Z, charges, *mesh, *out)
+        self.execution.run_in_order(sort_by_row, Z, np.minimum(charges, LARGEST_CHARGE), *mesh, *out)
         return points
 
     def field_of(self, points: SortedPoints) -> Array:
@@ -212,6 +331,10 @@ class Mesh:
         self.execution.run(gather_line if d == 1 else gather_plane, n, n * WIDTH**d, *arrays)
         found = out.astype(float)
         return found[:, 0], found[:, 1:]
+
+
+def _widest_cell(accuracy: Accuracy, Z: Array) -> float:
+    return accuracy.spacing * (ON_A_LINE if Z.shape[1] == 1 else 1.0)
 
 
 def _corners(Z: Array, execution: Execution) -> tuple[Array, Array]:

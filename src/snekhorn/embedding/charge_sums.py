@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,11 @@ from ..kernels.direct_sums import direct_sums, direct_sums_of_others
 from ..runtime.execution import Execution
 
 SMALLEST = 1e-300  # lower limit of the field, so that its logarithm is finite
-OVERFLOW = "the layout overflowed; lower learning_rate, or set it to 'auto'; if init is an array, scale it down."
+OVERFLOW = "the layout overflowed"
+ROUGH_SUMS = (
+    "the layout is so wide that method='fft' cannot resolve it, so kl_divergence_, potential_ and the positions are "
+    "rough; pass method='exact', or if init is an array, scale it to a standard deviation of 1 or less."
+)
 
 Array = NDArray[np.floating[Any]]
 
@@ -44,6 +48,10 @@ class Field(Protocol):
     def kernel(self) -> Kernel:
         """Kernel of the field."""
 
+    @property
+    def rough(self) -> bool:
+        """Whether the field is less accurate than it should be, because the layout is too wide."""
+
     def at(self, positions: Array) -> tuple[Array, Array]:
         """Return phi (m,) and its gradient (m, d) at any positions (m, d)."""
 
@@ -59,11 +67,15 @@ class ChargeSums(Protocol):
     def execution(self) -> Execution:
         """Execution of the loops over points."""
 
+    @property
+    def rough(self) -> bool:
+        """Whether the last sums are less accurate than they should be, because the layout is too wide."""
+
     def __call__(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         """Return phi (n,) and its gradient (n, d) at the points Z (n, d)."""
 
     def of_others(self, Z: Array, charges: Array) -> tuple[Array, Array]:
-        """Return the same without the points' own terms; phi is always positive, even for distant points."""
+        """Return the same without the points' own terms; phi is at least SMALLEST, even for distant points."""
 
     def freeze(self, Z: Array, charges: Array) -> Field:
         """Return the field of these charges, which can be evaluated anywhere."""
@@ -84,15 +96,18 @@ class DirectSums:
 
     kernel: Kernel
     execution: Execution
+    rough: ClassVar[bool] = False
 
     def __call__(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         return self.freeze(Z, charges).at(Z)
 
-    def of_others(self, Z: Array, charges: Array) -> tuple[Array, Array]:
+    def of_others(self, Z: Array, charges: Array, rows: NDArray[np.intp] | None = None) -> tuple[Array, Array]:
+        """Return the sums at all points, or at these rows."""
         n, d = Z.shape
-        out = np.empty((n, 4))
+        rows = np.arange(n) if rows is None else rows
+        out = np.empty((rows.size, 4))
         arguments = (_columns(Z), np.ascontiguousarray(charges, dtype=float), self.kernel is Kernel.STUDENT, out)
-        self.execution.run(direct_sums_of_others, n, n * n, *arguments)
+        self.execution.run(direct_sums_of_others, rows.size, rows.size * n, rows, *arguments)
         return np.maximum(out[:, 0], SMALLEST), out[:, 1 : d + 1]
 
     def freeze(self, Z: Array, charges: Array) -> Field:
@@ -108,13 +123,14 @@ class _DirectField:
     execution: Execution
     points: Array
     charges: Array
+    rough: ClassVar[bool] = False
 
     def at(self, positions: Array) -> tuple[Array, Array]:
         m, d = positions.shape
         out = np.empty((m, 4))
         arguments = (self.points, self.charges, _columns(positions), self.kernel is Kernel.STUDENT, out)
         self.execution.run(direct_sums, m, m * self.charges.size, *arguments)
-        return out[:, 0], out[:, 1 : d + 1]
+        return np.maximum(out[:, 0], SMALLEST), out[:, 1 : d + 1]
 
 
 def _columns(Z: Array) -> Array:

@@ -115,7 +115,7 @@ class Split:
             inside = squared < radius**2
             return np.where(inside, kernel(squared) - (far(squared) if far else 0.0), 0.0)
 
-        margin = int(radius / spacing) + 1
+        margin = max(int(radius / spacing) + 1, WIDTH)  # the near part needs WIDTH nodes, however wide
         self.lengths = tuple(_even_length(nodes + margin) for nodes in shape)
         transform, self.near = _kernel_transform(near, spacing, self.lengths)
         self.near_at_zero = float(near(np.zeros(1))[0])

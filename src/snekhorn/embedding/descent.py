@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
+from ..errors import NumericalOverflowError
 from ..runtime.execution import Execution
 from ..runtime.interrupts import delayed_interrupts
 from ..solvers.descent_steps import Optimizer
@@ -23,6 +24,10 @@ SMALL_LOSS = 1e-2  # lower limit for relative decreases; a loss that tends to 0 
 REORDER_FROM = 20_000  # points; with more, sorting them so that neighbours share cache lines saves time
 POINTS_PER_CELL = 16  # on average, in the grid used for sorting; with more, points of one cell are farther apart
 
+DIVERGED = 1.0  # excess over the loss of all points in one place; a smaller value may stop a layout from unfolding
+SHORTEST_STEPS = 2.0**-20  # damping below which an overflow is an error; smaller takes longer to give up
+
+Result = TypeVar("Result")
 Callback = Callable[[int, float, Array], Any]
 
 
@@ -133,32 +138,41 @@ class _Descent:
         self.callbacks, self.bar = callbacks, bar
         self.Z = np.array(Z, dtype=float, order="C")
         self.order = np.arange(len(Z))
-        self.damping = 1.0  # factor of the steps, halved when the loss increases
-        self.accepted: tuple[float, Array] | None = None  # loss and layout at the last check without an increase
+        self.damping = 1.0  # factor of the steps, halved when the loss increases or the layout overflows
+        self.accepted = (np.inf, self.Z)  # loss and layout at the last check without an increase
         self.n_still = 0  # consecutive checks without a sufficient decrease
         self.report = EmbeddingReport()
 
     def run(self) -> Stop:
         early, main = self.schedule.early, self.schedule.main
-        self.sort_points()
+        self.start_phase()
         for _ in range(early.n_iter):
             self.step(early, early.momentum)
-            if self.check_is_due() and self.check():
-                return Stop.CALLBACK
+            if self.check_is_due():
+                if self.check():
+                    return Stop.CALLBACK
+                if self.has_diverged():
+                    self.return_to_accepted()
         if early.n_iter:
             self.optimizer.reset()
-            self.sort_points()
+            self.start_phase()
         for i in range(main.n_iter):
             self.step(main, self.schedule.momentum_at(i))
             if self.check_is_due():
                 if self.check():
                     return Stop.CALLBACK
-                if self.has_converged():
+                if self.has_diverged():
+                    self.return_to_accepted()
+                elif self.has_converged():
                     return Stop.CONVERGED
         return Stop.MAX_ITER
 
+    def start_phase(self) -> None:
+        self.sort_points()
+        self.accepted = (np.inf, self.Z.copy())
+
     def step(self, phase: Phase, momentum: float) -> None:
-        gradient = self.objective.gradient(self.Z, phase.exaggeration)
+        gradient = self.or_after_return(lambda Z: self.objective.gradient(Z, phase.exaggeration))
         if (pull := self.objective.pull_of_hubs()) is not None:
             gradient /= pull
         self.optimizer.step(self.Z, gradient, self.damping * phase.rate, momentum)
@@ -170,8 +184,9 @@ class _Descent:
 
     def check(self) -> bool:
         """Centre the layout, because it may drift, and record the loss; return whether a callback requests a stop."""
-        self.Z -= self.objective.execution.sum(self.Z, axis=0) / len(self.Z)
-        loss = self.objective.loss(self.Z)
+        with np.errstate(over="ignore", invalid="ignore"):  # the loss finds an overflow
+            self.Z -= self.objective.execution.sum(self.Z, axis=0) / len(self.Z)
+        loss = self.or_after_return(self.objective.loss)
         self.report.iterations.append(self.report.n_iter)
         self.report.losses.append(loss)
         self.bar.set_postfix(loss=f"{loss:.4f}")
@@ -179,25 +194,49 @@ class _Descent:
         answers = [callback(self.report.n_iter, loss, layout) for callback in self.callbacks]  # call all of them
         return any(answers)
 
+    def has_diverged(self) -> bool:
+        """Return whether the loss is much higher than with all points in one place, and higher than it was before.
+
+        Attraction by the Gaussian kernel grows with the distance, so steps that are too long become ever longer.
+        """
+        loss = self.report.losses[-1]
+        if not self.schedule.careful or loss < self.objective.divergence_of_one_place + DIVERGED:
+            return False
+        self.objective.reset()
+        risen = loss > self.objective.loss(self.accepted[1])
+        self.objective.reset()
+        return risen
+
     def has_converged(self) -> bool:
         """Compare the loss with the last check; if it has increased, return to that layout and halve the steps."""
         exaggeration = self.schedule.main.exaggeration
         loss = self.report.losses[-1] if exaggeration == 1.0 else self.objective.loss(self.Z, exaggeration)
-        if self.accepted is None:
-            self.accepted = (loss, self.Z.copy())
-            return False
-        accepted_loss, accepted_layout = self.accepted
-        decrease = accepted_loss - loss
+        decrease = self.accepted[0] - loss
         allowed = self.schedule.tol * self.schedule.check_every * max(abs(loss), SMALL_LOSS)
         if decrease < -allowed and self.schedule.careful:
-            self.damping /= 2
-            self.n_still = 0
-            self.optimizer.reset()
-            self.Z = accepted_layout.copy()
+            self.return_to_accepted()
             return False
         self.accepted = (loss, self.Z.copy())
         self.n_still = self.n_still + 1 if abs(decrease) < allowed else 0
         return self.n_still >= self.schedule.patience
+
+    def return_to_accepted(self) -> None:
+        """Return to the accepted layout, and continue with steps half as long."""
+        self.damping /= 2
+        self.n_still = 0
+        self.optimizer.reset()
+        self.Z = self.accepted[1].copy()
+
+    def or_after_return(self, compute: Callable[[Array], Result]) -> Result:
+        """Compute from the layout or, if it has overflowed, from the accepted layout after returning to it."""
+        try:
+            return compute(self.Z)
+        except NumericalOverflowError:
+            if not self.schedule.careful or self.damping <= SHORTEST_STEPS:
+                raise
+        self.return_to_accepted()
+        self.objective.reset()
+        return compute(self.Z)
 
     def sort_points(self) -> None:
         """If there are many points, sort them so that neighbours in the layout are close in memory."""

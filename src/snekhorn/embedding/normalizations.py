@@ -9,10 +9,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .charge_sums import Array, ChargeSums
+from .charge_sums import SMALLEST, Array, ChargeSums
 
 WARM_UP = 12  # maximum number of Sinkhorn steps on the first layout; with self-loops, each halves the row-sum error
 WARM_GAP = 0.1  # row-sum error that ends the warm-up; later steps reduce it, so a smaller value only costs time
+LARGEST_CHARGE = 1e150  # of a point that no other point reaches; the product of two larger ones could overflow
 
 
 class Normalization(Protocol):
@@ -28,6 +29,9 @@ class Normalization(Protocol):
 
     def permute(self, order: Any) -> None:
         """Apply the permutation `order` to the points."""
+
+    def reset(self) -> None:
+        """Forget the layouts so far."""
 
 
 class DoublyStochastic:
@@ -73,7 +77,8 @@ class DoublyStochastic:
         charges = self._warm_charges(Z)
         for step in range(max_steps + 1):
             phi, _ = self._field(Z, charges)
-            gap = float(self.sums.execution.max(np.abs(charges * phi - 1.0)))
+            row_sums = np.where(phi > SMALLEST, charges * phi, 0.0)  # SMALLEST stands for a field that has vanished
+            gap = float(self.sums.execution.max(np.abs(row_sums - 1.0)))
             if gap <= tol or step == max_steps:
                 break
             charges = _sinkhorn_step(charges, phi)
@@ -83,6 +88,9 @@ class DoublyStochastic:
     def permute(self, order: Any) -> None:
         if self.charges is not None:
             self.charges = self.charges[order]
+
+    def reset(self) -> None:
+        self.charges = None
 
     def _field(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         if not self.self_loops:
@@ -98,7 +106,7 @@ class DoublyStochastic:
 
 
 def _sinkhorn_step(charges: Array, phi: Array) -> Array:
-    return np.sqrt(charges) / np.sqrt(phi)  # the ratio itself could overflow
+    return np.minimum(np.sqrt(charges) / np.sqrt(phi), LARGEST_CHARGE)  # the ratio itself could overflow
 
 
 class TotalNormalized:
@@ -120,6 +128,9 @@ class TotalNormalized:
     def permute(self, order: Any) -> None:
         """Do nothing: there is no state."""
 
+    def reset(self) -> None:
+        """Do nothing: there is no state."""
+
 
 class RowNormalized:
     """Q_ij = k_ij / sum_{l != i} k_il, without a diagonal (SNE)."""
@@ -137,4 +148,7 @@ class RowNormalized:
         return float(self.sums.execution.sum(row_sums * np.log(phi)))
 
     def permute(self, order: Any) -> None:
+        """Do nothing: there is no state."""
+
+    def reset(self) -> None:
         """Do nothing: there is no state."""

@@ -33,6 +33,7 @@ from .latent import Latent, SumMethod, make_charge_sums
 from .normalizations import DoublyStochastic, Normalization
 
 WIDEST = 1e9  # a layout with larger coordinates has diverged
+PRECISE = 2.0**12  # coordinates from which float32 is too coarse for distances; a smaller value costs time
 NEGLIGIBLE = 1e-6  # fraction of a row's mass that may be dropped; a larger value would affect the loss noticeably
 MANY = 0.05  # fraction of negligible entries above which dropping them is worth a copy of P
 ENTRIES_AT_ONCE = 2**22  # entries of P per block; larger blocks take more memory in addition to P
@@ -100,6 +101,11 @@ class Objective:
     def n_points(self) -> int:
         """Number of points."""
         return int(self.row_sums.size)
+
+    @property
+    def rough(self) -> bool:
+        """Whether the last sums over all pairs are less accurate than they should be."""
+        return self.normalization.sums.rough
 
     @property
     def potential(self) -> Array | None:
@@ -171,8 +177,13 @@ class Objective:
         self.row_sums, self.mass = self.row_sums[order], self.mass[order]
         self.normalization.permute(order)
 
+    def reset(self) -> None:
+        """Forget the layouts so far, after one that overflowed."""
+        self.normalization.reset()
+
     def _run_over_pairs(self, loop: Any, Z: Array, out: Array) -> None:
-        arrays = (self._indptr, self._indices, self._data, np.ascontiguousarray(Z, dtype=self._data.dtype))
+        dtype = self._data.dtype if self.execution.max(np.abs(Z)) < PRECISE else np.float64
+        arrays = (self._indptr, self._indices, self._data, np.ascontiguousarray(Z, dtype=dtype))
         self.execution.run(loop, self.n_points, self._data.size, *arrays, self.kernel is Kernel.STUDENT, out)
 
 

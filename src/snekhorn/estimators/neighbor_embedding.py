@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..affinities.affinity import Affinity
 from ..affinities.entropic import EntropicAffinity, entropic_weights
 from ..affinities.symmetric_entropic import SymmetricEntropicAffinity
+from ..embedding.charge_sums import ROUGH_SUMS
 from ..embedding.descent import EmbeddingReport, Stop, minimize
 from ..embedding.initial_layout import pca_layout, random_layout, spectral_layout
 from ..embedding.latent import Latent, choose_method
@@ -25,10 +26,12 @@ from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY
 from ..geometry.inputs import check_affinity_matrix, check_finite, check_layout, check_squares
 from ..geometry.neighbor_index import NeighborIndex
 from ..runtime.execution import Execution, choose_execution
+from ..runtime.interrupts import delayed_interrupts
 from ..runtime.user_warnings import warn
 from .parameters import EmbeddingParameters
 from .resources import (
     bytes_per_pair,
+    count_lists,
     count_points,
     require_memory_for_affinity,
     require_memory_for_points,
@@ -184,6 +187,8 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         Z = np.asarray(self.embedding_, dtype=float)
         log_charges = self.potential_ if self.latent.doubly_stochastic else np.zeros(len(Z))
         field = frozen_field(Z, log_charges, self.latent, self.report_.method, execution)
+        if field.rough:
+            warn(f"{type(self).__name__}: {ROUGH_SUMS}", ConvergenceWarning)
         placed = np.empty((X.shape[0], Z.shape[1]), dtype=self.embedding_.dtype)
         for start in range(0, X.shape[0], NEW_POINTS_AT_ONCE):
             batch = slice(start, start + NEW_POINTS_AT_ONCE)
@@ -222,24 +227,42 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
             symmetric=self._is_symmetric,
             execution=execution,
         )
-        Z, report = minimize(
-            objective,
-            Z,
-            make_optimizer(self.optimizer, (n, self.n_components), execution),
-            make_schedule(
-                self.latent,
-                optimizer=self.optimizer,
-                learning_rate=self.learning_rate,
-                early_exaggeration=self.early_exaggeration,
-                exaggeration=self.exaggeration,
-                max_iter=self.max_iter,
-                tol=self.tol,
-            ),
-            callbacks=self.callback_list(),
-            verbose=self.verbose,
+        schedule = make_schedule(
+            self.latent,
+            optimizer=self.optimizer,
+            learning_rate=self.learning_rate,
+            early_exaggeration=self.early_exaggeration,
+            exaggeration=self.exaggeration,
+            max_iter=self.max_iter,
+            tol=self.tol,
         )
+        optimizer = make_optimizer(self.optimizer, (n, self.n_components), execution)
+        with self.remedies_for_overflow():
+            Z, report = minimize(
+                objective, Z, optimizer, schedule, callbacks=self.callback_list(), verbose=self.verbose
+            )
         report.method = method
-        self._finish(objective, Z, report)
+        self._finish(X, P, objective, Z, report)
+
+    def _finish(self, X: Any, P: Any, objective: Objective, Z: NDArray[Any], report: EmbeddingReport) -> None:
+        """Balance Q, store the results, and warn about problems; an interrupt is reported, and nothing is lost."""
+        try:
+            report.marginal_gap = objective.balance(Z, self.marginal_tol)
+        except KeyboardInterrupt:  # the layout is complete; only the last digits of f are missing
+            report.stop(Stop.INTERRUPTED)
+        try:
+            with delayed_interrupts():
+                self._keep(X, P, objective, Z, report)
+        except KeyboardInterrupt:
+            report.stop(Stop.INTERRUPTED)
+        self._warn_of_problems(objective, Z, report)
+
+    def _keep(self, X: Any, P: Any, objective: Objective, Z: NDArray[Any], report: EmbeddingReport) -> None:
+        """Store the results."""
+        self.kl_divergence_ = objective.divergence(Z)
+        if (potential := objective.potential) is not None:
+            self.potential_ = potential
+        self.n_iter_, self.report_ = report.n_iter, report
         self.affinity_ = P
         self._reference = NeighborIndex(X, "precomputed" if self.takes_affinity else self.cost_metric)
         self.embedding_ = Z.astype(self._reference.dtype)
@@ -255,7 +278,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
             self._note_columns_without_names(X.shape[1])
             return X
         if isinstance(X, tuple) and reset:
-            self._note_columns_without_names(_count_lists(X))
+            self._note_columns_without_names(count_lists(X))
             return X
         with reported_as_input_errors():
             X = validate_data(
@@ -332,17 +355,10 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
             return spectral_layout(P, self.n_components)
         return pca_layout(X, self.n_components)
 
-    def _finish(self, objective: Objective, Z: NDArray[Any], report: EmbeddingReport) -> None:
-        """Balance Q, store the results, and warn about problems."""
+    def _warn_of_problems(self, objective: Objective, Z: NDArray[Any], report: EmbeddingReport) -> None:
         name = type(self).__name__
-        try:
-            report.marginal_gap = objective.balance(Z, self.marginal_tol)
-        except KeyboardInterrupt:  # the layout is complete; only the last digits of f are missing
-            report.stop(Stop.INTERRUPTED)
-        self.kl_divergence_ = objective.divergence(Z)
-        if (potential := objective.potential) is not None:
-            self.potential_ = potential
-        self.n_iter_, self.report_ = report.n_iter, report
+        if objective.rough:
+            warn(f"{name}: {ROUGH_SUMS}", ConvergenceWarning)
         if report.marginal_gap is not None and report.marginal_gap > self.marginal_tol:
             warn(
                 f"{name}: the row sums of Q deviate from 1 by up to {report.marginal_gap:.1e}; keep "
@@ -381,18 +397,3 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         tags.input_tags.pairwise = self.takes_affinity or self.cost_metric == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _count_lists(X: tuple[Any, ...]) -> int:
-    """Return the number of points of a pair (indices, distances); the affinity checks the rest."""
-    try:
-        indices, distances = X
-        if len(indices) == len(distances):
-            return len(indices)
-        found = f"{len(indices)} and {len(distances)} rows"
-    except (TypeError, ValueError):  # not two items, or items without a length
-        found = f"({', '.join(type(part).__name__ for part in X)})"
-    raise InputError(
-        f"X is a tuple, which must be (indices, distances), two arrays of the same shape (n, k); got {found}. "
-        "Pass points as one array."
-    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -11,7 +13,7 @@ from ..affinities.affinity import Affinity
 from ..embedding.descent import Callback
 from ..embedding.latent import choose_method
 from ..embedding.schedule import OptimizerName
-from ..errors import InputError
+from ..errors import InputError, NumericalOverflowError
 from ..geometry.costs import count_neighbors
 from ..geometry.distance_metrics import check_metric
 from ..runtime.checks import check_choice, check_count, check_jobs, check_perplexity, check_positive, check_seed
@@ -109,6 +111,18 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         if any(not callable(callback) for callback in self.callback_list()):
             raise InputError(f"callbacks must be a callable, a list of callables or None; got {self.callbacks!r}.")
         self._check_affinity()
+
+    @contextmanager
+    def remedies_for_overflow(self) -> Iterator[None]:
+        """Complete the error message of a layout that overflowed by what to change."""
+        try:
+            yield
+        except NumericalOverflowError as error:
+            lower = "set learning_rate to a value below 1, which is what 'auto' means"
+            if self.learning_rate != "auto":
+                lower = f"lower learning_rate={self.learning_rate:g}, or set it to 'auto'"
+            scale = "" if isinstance(self.init, str) else "scale init to a standard deviation of 1 or less, or "
+            raise NumericalOverflowError(f"{type(self).__name__}: {error}; {scale}{lower}.") from error
 
     def callback_list(self) -> list[Callback]:
         """Return the callbacks as a list."""

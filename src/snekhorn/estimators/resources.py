@@ -9,6 +9,7 @@ from scipy import sparse
 
 from ..affinities.affinity import Affinity
 from ..embedding.latent import DIRECT_LIMIT
+from ..errors import InputError
 from ..geometry.costs import GRAPH_REMEDY, count_neighbors
 from ..runtime.execution import Execution
 from ..runtime.memory import require_memory
@@ -27,6 +28,21 @@ PAIRS_PER_SECOND = 1.7e9  # per thread
 def count_points(X: Any) -> int:
     """Return the number of points in any input that `fit` accepts."""
     return len(X[0]) if isinstance(X, tuple) else int(X.shape[0])
+
+
+def count_lists(X: tuple[Any, ...]) -> int:
+    """Return the number of points of a pair (indices, distances); the affinity checks the rest."""
+    try:
+        indices, distances = X
+        if len(indices) == len(distances):
+            return len(indices)
+        found = f"{len(indices)} and {len(distances)} rows"
+    except (TypeError, ValueError):  # not two items, or items without a length
+        found = f"({', '.join(type(part).__name__ for part in X)})"
+    raise InputError(
+        f"X is a tuple, which must be (indices, distances), two arrays of the same shape (n, k); got {found}. "
+        "Pass points as one array."
+    )
 
 
 def bytes_per_pair(*, symmetric: bool, doubly_stochastic: bool) -> int:

@@ -4,7 +4,7 @@ The field of charges q_j at points z_j is phi(z) = sum_j q_j k(|z - z_j|^2). Poi
 rows; missing coordinates are zero.
 """
 
-from .arithmetic import fast_exp
+from .arithmetic import SMALLEST_EXPONENT, fast_exp
 from .compilation import FAST, compiled, inlined
 
 
@@ -30,7 +30,8 @@ def _gaussian_sums(x, y, w, charge, x_i, y_i, w_i):
     value = by_x = by_y = by_w = 0.0
     for j in range(x.size):
         dx, dy, dw = x_i - x[j], y_i - y[j], w_i - w[j]
-        qk = charge[j] * fast_exp(-(dx * dx + dy * dy + dw * dw))
+        exponent = -(dx * dx + dy * dy + dw * dw)
+        qk = charge[j] * (0.0 if exponent < SMALLEST_EXPONENT else fast_exp(exponent))  # it would be above the kernel
         value += qk
         by_x -= qk * dx
         by_y -= qk * dy
@@ -57,15 +58,16 @@ def direct_sums(start, stop, points, charge, targets, student, out):
 
 
 @compiled
-def direct_sums_of_others(start, stop, points, charge, student, out):
-    """Compute the same at the points themselves, without their own terms.
+def direct_sums_of_others(start, stop, rows, points, charge, student, out):
+    """Compute the same at the points `rows`, without their own terms.
 
     Subtracting a point's own term afterwards would lose the small terms of distant charges to rounding.
     """
     x, y, w = points[0], points[1], points[2]
-    for i in range(start, stop):
+    for row in range(start, stop):
+        i = rows[row]
         here, rest = (x[i], y[i], w[i]), slice(i + 1, x.size)
         before = _field(x[:i], y[:i], w[:i], charge[:i], here, student)
         after = _field(x[rest], y[rest], w[rest], charge[rest], here, student)
         for k in range(4):
-            out[i, k] = before[k] + after[k]
+            out[row, k] = before[k] + after[k]

@@ -25,6 +25,7 @@ from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY
 from ..geometry.inputs import check_affinity_matrix, check_finite, check_layout, check_squares
 from ..geometry.neighbor_index import NeighborIndex
 from ..runtime.execution import Execution, choose_execution
+from ..runtime.sparse_format import check_sparse
 from ..runtime.user_warnings import warn
 from .parameters import EmbeddingParameters
 from .resources import (
@@ -257,6 +258,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         if isinstance(X, tuple) and reset:
             self._note_columns_without_names(_count_lists(X))
             return X
+        check_sparse(X, "X")
         with reported_as_input_errors():
             X = validate_data(
                 self,

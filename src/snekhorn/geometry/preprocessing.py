@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import InputError, did_you_mean, reported_as_input_errors
 from ..runtime.checks import check_choice, check_count, check_seed
+from ..runtime.sparse_format import check_sparse
 from .inputs import check_finite, check_squares, largest_entry
 
 FEW_COLUMNS = 2000  # with more columns, decomposing the covariance matrix takes longer than decomposing X
@@ -90,6 +91,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         if self.n_components is not None:
             check_count(self.n_components, "n_components")
         check_seed(self.random_state)
+        check_sparse(X, "X")
         with reported_as_input_errors():
             X = validate_data(self, X, accept_sparse=SPARSE_FORMATS, ensure_all_finite=False, ensure_min_samples=2)
         check_finite(X, "X")
@@ -126,6 +128,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
             The preprocessed points, or X itself, dense or sparse, if there is nothing to compute.
         """
         check_is_fitted(self)
+        check_sparse(X, "X")
         with reported_as_input_errors():
             X = check_array(self._by_name(X), accept_sparse=SPARSE_FORMATS, ensure_all_finite=False, input_name="X")
         if X.shape[1] != self.n_features_in_:

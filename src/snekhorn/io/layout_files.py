@@ -67,7 +67,7 @@ def _write_table(table: pa.Table, file: Path) -> None:
     """Write a table in the format given by the suffix."""
     suffix = file.suffix.lower()
     if suffix == ".parquet":
-        parquet.write_table(table, file)
+        parquet.write_table(table, file, write_page_checksum=True)
     elif suffix in (".arrow", ".feather"):
         with ipc.new_file(str(file), table.schema) as sink:
             sink.write_table(table)

@@ -189,8 +189,9 @@ def check_layout_model(model: Any, parts: Mapping[str, Any]) -> None:
     if n < 2 or not 1 <= d <= 3:
         raise PartError(f"embedding_ has the shape {n} x {d}")
     choose_method(model.report_.method, n, d)
-    if not model.takes_affinity and not hasattr(model, "perplexity_"):
-        raise PartError("'perplexity_' is missing")
+    for name in ("affinity_report_", "perplexity_"):
+        if not model.takes_affinity and not hasattr(model, name):
+            raise PartError(f"{name!r} is missing")
     if parts["_reference"].metric == "precomputed" and model.n_features_in_ != n:
         raise PartError(f"n_features_in_ is {model.n_features_in_}, but there are costs to {n} points")
 

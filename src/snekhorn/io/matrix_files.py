@@ -16,6 +16,7 @@ from scipy import sparse
 from ..errors import InputError, did_you_mean
 from ..runtime.memory import require_memory
 from ..runtime.sparse_format import check_sparse
+from .h5_scan import check_h5
 from .npz_archive import LARGEST_RATIO, NpzArchive, open_bounded
 from .table import Table, Wanted, no_metadata
 
@@ -24,7 +25,6 @@ ZIP_SIGNATURE, NPY_SIGNATURE = b"PK\x03\x04", b"\x93NUMPY"
 MOST_EMPTY = 1 << 20  # columns without entries, as many as feature hashing makes; the name of each takes 80 bytes
 SHORTEST_ENTRY = {"coordinate": 4, "array": 2}  # bytes of an entry of a Matrix Market file: "1 1\n", "1\n"
 BYTES_PER_ENTRY = 24  # of a Matrix Market file in memory: row, column and value
-LARGEST_GAP = 1 << 20  # bytes of an HDF5 data set that may be declared without being stored, such as a short default
 
 
 def read_npy(path: Path, wanted: Wanted) -> Table:
@@ -76,6 +76,9 @@ def _sparse_matrix(arrays: dict[str, NDArray[Any]]) -> Any:
     else:
         parts = (arrays["data"], arrays["indices"], arrays["indptr"])
     _check_empty_columns(shape, arrays["data"].size)
+    for name in ("indices", "indptr", "row", "col", "offsets"):  # SciPy would round others
+        if name in arrays and arrays[name].dtype.kind not in "iu":
+            raise ValueError(f"{name} must be whole numbers, got {arrays[name].dtype}")
     return getattr(sparse, f"{form}_matrix")(parts, shape=shape)
 
 
@@ -182,27 +185,12 @@ def read_h5ad(path: Path, wanted: Wanted, rep: str | None = None) -> Table:
         from anndata import read_h5ad as read
     except ImportError:
         raise InputError(f"reading {path} needs anndata; install it with: pip install 'snekhorn[anndata]'.") from None
-    _check_declared_sizes(path)
+    check_h5(path)
     adata = read(path, backed="r")
     try:
         return _anndata_table(path, adata, wanted, rep)
     finally:
         adata.file.close()
-
-
-def _check_declared_sizes(path: Path) -> None:
-    """Raise if a data set is declared much larger than its bytes in the file could be."""
-    import h5py
-
-    def check(name: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset):
-            declared = (item.size or 0) * item.dtype.itemsize
-            if declared > LARGEST_RATIO * item.id.get_storage_size() + LARGEST_GAP:
-                raise ValueError(f"{name} declares {declared} bytes, but has {item.id.get_storage_size()}")
-            require_memory(declared, f"{name} of {path}", "use fewer cells or features")
-
-    with h5py.File(path) as file:
-        file.visititems(check)
 
 
 def _anndata_table(path: Path, adata: Any, wanted: Wanted, rep: str | None) -> Table:

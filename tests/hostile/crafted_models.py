@@ -224,17 +224,16 @@ def _pipelines(members: Members) -> Iterator[tuple[str, bytes]]:
 def _containers(members: Members) -> Iterator[tuple[str, bytes]]:
     whole = archive_of(members)
     yield "compressed", archive_of(members, zipfile.ZIP_DEFLATED)
-    bomb = npy(np.zeros(40_000_000))
-    yield "a bomb", archive_of({**members, "embedding_.npy": bomb}, zipfile.ZIP_DEFLATED)
-    yield "another program's bomb", archive_of({**members, "embedding_.npy": bomb}, zipfile.ZIP_LZMA)
+    yield "a bomb", archive_of({**members, "embedding_.npy": npy(np.zeros(30_000_000))}, zipfile.ZIP_DEFLATED)
+    yield "compressed by another program", archive_of(members, zipfile.ZIP_LZMA)
     yield "not an archive", b"x,y\n1,2\n"
     yield "an array", npy(np.zeros(3))
     yield "an empty archive", archive_of({})
     yield "looks like an archive", b"PK\x03\x04" + 100 * b"x"
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
-        for i in range(60_000):
-            archive.writestr(zipfile.ZipInfo(f"{i:0200}"), b"")
+        for i in range(300):
+            archive.writestr(zipfile.ZipInfo(f"{i:060000}"), b"")
     yield "a long table of contents", stream.getvalue()
     central = whole.index(b"PK\x01\x02")
     for case, offset, value in (

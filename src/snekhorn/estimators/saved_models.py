@@ -53,18 +53,30 @@ def save(model: Any, path: Any, *, source: Mapping[str, Any] | None = None) -> N
     source : mapping or None, default=None
         Plain values, or lists of them, that describe the input file of the model, for `load_with_source`.
     """
+    header, arrays = _packed(model, source)
+    with replacing(Path(path)) as file:
+        write_npz(file, {HEADER: header}, arrays)
+
+
+def write_model(model: Any, file: Path, *, source: Mapping[str, Any]) -> None:
+    """Write a fitted model like `save`, for a caller that makes sure that the file is complete."""
+    header, arrays = _packed(model, source)
+    write_npz(file, {HEADER: header}, arrays)
+
+
+def _packed(model: Any, source: Mapping[str, Any] | None) -> tuple[str, dict[str, Any]]:
+    """Return the header and the arrays of a file; raise if `load` would refuse it."""
     steps = _steps_of(model)
     arrays: dict[str, Any] = {}
     try:
-        header = {"format": FORMAT, **_pack_model(model, steps, arrays), "source": _pack_source(source or {})}
-        text = json.dumps(header)
-        _unpack_model(json.loads(text), arrays.__getitem__)  # raises what `load` would raise
+        described = {"format": FORMAT, **_pack_model(model, steps, arrays), "source": _pack_source(source or {})}
+        header = json.dumps(described)
+        _unpack_model(json.loads(header), arrays.__getitem__)
     except PartError as error:
         raise InputError(f"cannot save this model: {error}.") from error
-    if len(text) > MAX_HEADER:
+    if len(header) > MAX_HEADER:
         raise InputError(f"cannot save this model: its parameters and reports take more than {MAX_HEADER >> 20} MiB.")
-    with replacing(Path(path)) as file:
-        write_npz(file, {HEADER: text}, arrays)
+    return header, arrays
 
 
 def load(path: Any) -> Any:

@@ -82,7 +82,8 @@ def _without_formulas(table: pa.Table) -> pa.Table:
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             starts = pc.match_substring_regex(column, FORMULA.pattern)
             formula = pc.and_not(starts, pc.match_substring_regex(column, NUMBER))
-            column = pc.if_else(formula, pc.binary_join_element_wise("'", column, ""), column)
+            mark, nothing = (pa.scalar(text, column.type) for text in ("'", ""))
+            column = pc.if_else(formula, pc.binary_join_element_wise(mark, column, nothing), column)
         columns.append(column)
     return pa.table(columns, names=names)
 

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_array, column_or_1d
 
 from ..errors import InputError, reported_as_input_errors
+from ..runtime.sparse_format import check_sparse
 
 ROWS_AT_ONCE = 256  # of a full matrix; a temporary copy of all rows would double the memory
 # Metrics that scale with X and are positive for distinct points: a zero between distinct rows is an underflow.
@@ -21,6 +22,7 @@ WITH_UNITS = (
 
 def check_points(X: Any, *, name: str = "X") -> Any:
     """Return X as a finite 2-D float array or CSR matrix with at least two rows; float32 stays float32."""
+    check_sparse(X, name)
     with reported_as_input_errors():
         X = check_array(
             X,

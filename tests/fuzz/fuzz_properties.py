@@ -72,14 +72,17 @@ def _check_row_sums(affinity, D, dtype):
     if np.isnan(report.marginal_gap):
         return
     gap = float(np.abs(D.sum(axis=1) - 1.0).max())
-    assert abs(gap - report.marginal_gap) <= rounding + 1e-6 * gap, f"row sums off by {gap}, reported {report}"
-    if report.converged:
-        assert gap <= getattr(affinity, "tol", 1e-9) + rounding
+    tol = getattr(affinity, "tol", 1e-9)
+    assert gap <= report.marginal_gap * (1.0 + 1e-6) + rounding, f"row sums off by {gap}, reported {report}"
+    assert not report.converged or gap <= tol + rounding, f"row sums off by {gap}, reported {report}"
+    # An affinity with several reports gives the largest of their gaps.
+    assert report.converged or hasattr(affinity, "reports_") or gap > 0.99 * report.marginal_gap - rounding
 
 
 def _check_entropies(affinity, D, dtype):
     """Check each row's entropy if it has a dual variable of its own, and otherwise their average if it has a target."""
-    report, rounding = affinity.report_, 20 * _rounding(dtype)
+    report = affinity.report_
+    rounding = 20 * _rounding(dtype) + 2 * float(np.abs(D.sum(axis=1) - 1.0).max())
     if np.isnan(report.entropy_gap) or not hasattr(affinity, "perplexity_"):
         return
     above = entropies(D) - np.log(affinity.perplexity_)
@@ -87,8 +90,8 @@ def _check_entropies(affinity, D, dtype):
         tol = max(getattr(affinity, "tol", 0.0), REPORTED) + rounding
         exempt = np.zeros(len(D), dtype=bool)
         exempt[report.floor_rows] = exempt[report.unreachable_rows] = True
-        assert (above[report.floor_rows] > -tol).all() or not report.converged
-        assert (above[report.unreachable_rows] < tol).all() or not report.converged
+        assert (above[report.floor_rows] > -tol).all() or not report.converged, "floor_rows below the target"
+        assert (above[report.unreachable_rows] < tol).all() or not report.converged, "unreachable_rows above it"
         gap = float(np.abs(above[~exempt]).max(initial=0.0))
         assert not report.converged or gap <= tol, f"entropies off by {gap}, reported {report}"
     else:
@@ -104,9 +107,9 @@ def an_affinity_has_the_same_bits_for_any_n_jobs(case):
     X = case.data()
     with threads_for_any_work():
         one, *others = (case.build(n_jobs=n_jobs) for n_jobs in JOBS)
-        fit(one, X, one.get_params())
+        fit(one, X)
         for other in others:
-            fit(other, X, other.get_params())
+            fit(other, X)
             assert same_bits(other.affinity_, one.affinity_), f"other bits with n_jobs={other.n_jobs}"
 
 
@@ -125,9 +128,9 @@ def the_unit_of_the_points_does_not_matter(case_and_power):
     if "bandwidth" in case.parameters:
         case = case.with_parameters(bandwidth=None)
     one, other = case.build(), case.scaled(2.0**power).build()
-    fit(one, case.data(), one.get_params())
+    fit(one, case.data())
     try:
-        fit(other, case.scaled(2.0**power).data(), other.get_params())
+        fit(other, case.scaled(2.0**power).data())
     except Refused as refused:
         raise AssertionError(f"accepted in one unit only: {refused}") from refused
     assert one.report_.converged == other.report_.converged
@@ -198,9 +201,9 @@ def a_layout_has_the_same_bits_for_any_n_jobs(case):
     new = case.points.build() if case.places_new_points else None
     with threads_for_any_work():
         one, *others = (case.build(n_jobs=n_jobs) for n_jobs in JOBS)
-        fit(one, X, _settings(case, one))
+        fit(one, X)
         for other in others:
-            fit(other, X, _settings(case, other))
+            fit(other, X)
             assert same_bits(other.embedding_, one.embedding_), f"another layout with n_jobs={other.n_jobs}"
             assert same_bits(other.affinity_, one.affinity_), f"another P with n_jobs={other.n_jobs}"
             assert other.kl_divergence_ == one.kl_divergence_
@@ -210,7 +213,7 @@ def a_layout_has_the_same_bits_for_any_n_jobs(case):
 
 def _transform(estimator, new):
     placed = []
-    attempt(lambda: placed.append(estimator.transform(new)), {})
+    attempt(lambda: placed.append(estimator.transform(new)))
     return placed[0]
 
 
@@ -218,7 +221,7 @@ def _fitted(case):
     """Fit few iterations; return the estimator, its data, and new points, some of them known."""
     case = case.with_parameters(max_iter=min(case.parameters["max_iter"], 10))
     estimator, X = case.build(), case.data()
-    fit(estimator, X, _settings(case, estimator))
+    fit(estimator, X)
     if case.affinity == "precomputed" or case.cost_metric in ("precomputed graph", "precomputed lists"):
         raise Refused("no new points")
     if case.cost_metric == "precomputed matrix":
@@ -276,10 +279,10 @@ def an_earlier_fit_leaves_no_trace(cases):
     earlier, case = cases
     case = case.with_parameters(max_iter=min(case.parameters["max_iter"], 10))
     fresh, used, X = case.build(), case.build(), case.data()
-    fit(fresh, X, _settings(case, fresh))
+    fit(fresh, X)
     for data in (earlier.data(), X):
         try:
-            fit(used, data, {})
+            fit(used, data)
         except Refused:
             assert data is not X
     assert same_bits(used.embedding_, fresh.embedding_)
@@ -304,4 +307,4 @@ def nonsense_is_refused_or_works(case_and_nonsense):
     model.set_params(**{name: value})
     if name != "max_iter":
         model.set_params(**({"max_iter": 10} if "max_iter" in names else {}))
-    fit(model, case.data(), {})
+    fit(model, case.data())

@@ -176,9 +176,8 @@ class LongRun:
         if self.defects[found] > 1:
             return
         first = (message.splitlines() or [""])[0]
-        self.say(
-            f"DEFECT {found}\n  {first}\n  seed {process.seed}: python -m tests.fuzz --case {process.name} '{case}'"
-        )
+        command = f"python -m tests.fuzz --case {process.name} {shlex.quote(case)}"
+        self.say(f"DEFECT {found}\n  {first}\n  seed {process.seed}: {command}")
 
     def summary(self):
         """Return the counts, as lines of text."""

@@ -22,7 +22,7 @@ class Refused(Exception):
     """The model refused its input with an `InputError`, which is always allowed."""
 
 
-def fit(model, X, settings):
+def fit(model, X, settings=()):
     """Fit the model and return the messages of its warnings; raise `Refused` if it refuses X.
 
     Nothing but an `InputError` may be raised, no warning may come from a computation, no advice may contradict the
@@ -34,7 +34,7 @@ def fit(model, X, settings):
     return said
 
 
-def attempt(action, settings):
+def attempt(action, settings=()):
     """Call the action, which may refuse; return the messages of its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -15,7 +15,7 @@ from sklearn.neighbors import VALID_METRICS
 
 from snekhorn.registry import AFFINITIES, METHODS
 
-from .hard_points import Layout, Points, layouts, points, sizes
+from .hard_points import Layout, Points, Recipe, layouts, points, sizes
 
 METRICS = sorted({*VALID_METRICS["brute"], "sqeuclidean"} - {"precomputed"})
 GIVEN = ("precomputed matrix", "precomputed graph", "precomputed lists")  # forms of metric="precomputed"
@@ -48,8 +48,8 @@ def neighbors(n):
     return st.one_of(st.none(), st.none(), st.just("auto"), st.integers(1, n + 1))
 
 
-@dataclass(frozen=True)
-class AffinityCase:
+@dataclass(frozen=True, repr=False)
+class AffinityCase(Recipe):
     """Affinity of the registry with its parameters, and the points that it is fitted to."""
 
     kind: str
@@ -76,8 +76,8 @@ class AffinityCase:
         return replace(self, points=replace(self.points, scale=scale))
 
 
-@dataclass(frozen=True)
-class LayoutCase:
+@dataclass(frozen=True, repr=False)
+class LayoutCase(Recipe):
     """Method of the registry with its parameters, and the points that it lays out."""
 
     kind: str

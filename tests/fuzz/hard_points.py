@@ -4,7 +4,7 @@ A recipe is a few numbers. Its `repr` is Python code that builds the same array 
 into one line.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from hypothesis import strategies as st
@@ -73,8 +73,18 @@ SHAPES = {
 }
 
 
-@dataclass(frozen=True)
-class Points:
+class Recipe:
+    """Data class whose `repr` leaves out the fields that have their default."""
+
+    def __repr__(self):
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        usual = {each.name: each.default for each in fields(self)}
+        changed = [f"{name}={value!r}" for name, value in values.items() if repr(value) != repr(usual[name])]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+@dataclass(frozen=True, repr=False)
+class Points(Recipe):
     """Points of one of the SHAPES, changed in ways that are hard for solvers."""
 
     shape: str = "normal"
@@ -114,8 +124,8 @@ class Points:
             return squared_distances(X.toarray() if sparse.issparse(X) else X)
 
 
-@dataclass(frozen=True)
-class Layout:
+@dataclass(frozen=True, repr=False)
+class Layout(Recipe):
     """Initial layout of one of the SHAPES, with this width and height."""
 
     shape: str = "normal"

@@ -40,7 +40,8 @@ def signature(name, case, error):
     kind = next((part.kind for part in np.atleast_1d(np.array(case, dtype=object)) if hasattr(part, "kind")), "")
     place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}"
     start = re.sub(r"[\d.e+-]*\d", "#", str(error).strip())[:60].split("\n")[0]
-    return f"{name}, {kind}: {type(error).__name__} in {place}: {start}"
+    where = f"{name}, {kind}: " if isinstance(error, AssertionError) else ""  # any property may meet the same error
+    return f"{where}{type(error).__name__} in {place}: {start}"
 
 
 def run_batch(name, seed, known, tell):
@@ -109,7 +110,12 @@ class _Process:
         self.name, self.seed, self.since = name, seed, time.monotonic()
         self.connection.send((name, seed, known))
 
-    def end(self):
+    def stop(self):
+        """End the process after its batch."""
+        self.connection.send(None)
+        self.process.join()
+
+    def kill(self):
         self.process.kill()
         self.process.join()
 
@@ -134,11 +140,12 @@ class LongRun:
                 if finished is None:
                     continue
                 running.remove(each)
-                over = time.monotonic() > end
-                if over or not finished:
-                    each.end()
-                if not over:
+                if not finished:
+                    each.kill()
+                if time.monotonic() < end:
                     running.append(self._next(each if finished else _Process()))
+                elif finished:
+                    each.stop()
         return not self.defects
 
     def _next(self, process):
@@ -176,7 +183,8 @@ class LongRun:
         if self.defects[found] > 1:
             return
         first = (message.splitlines() or [""])[0]
-        command = f"python -m tests.fuzz --case {process.name} {shlex.quote(case)}"
+        quoted = shlex.quote(case) if set(case) & set('"$`\\') else f'"{case}"'
+        command = f"python -m tests.fuzz --case {process.name} {quoted}"
         self.say(f"DEFECT {found}\n  {first}\n  seed {process.seed}: {command}")
 
     def summary(self):

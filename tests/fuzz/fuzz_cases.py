@@ -15,7 +15,7 @@ from sklearn.neighbors import VALID_METRICS
 
 from snekhorn.registry import AFFINITIES, METHODS
 
-from .hard_points import Layout, Points, Recipe, layouts, points, sizes
+from .hard_points import FORMS, Layout, Points, Recipe, layouts, points, sizes
 
 METRICS = sorted({*VALID_METRICS["brute"], "sqeuclidean"} - {"precomputed"})
 GIVEN = ("precomputed matrix", "precomputed graph", "precomputed lists")  # forms of metric="precomputed"
@@ -134,11 +134,11 @@ def given(recipe, metric):
 
 
 def precomputed_affinity(recipe):
-    """Return a symmetric P: a kernel whose bandwidth is the median cost, sparse if the recipe is."""
+    """Return a symmetric P in the form of the points: a kernel whose bandwidth is the median cost."""
     C = recipe.costs()
     with np.errstate(all="ignore"):
         P = np.exp(-C / (np.median(C) or 1.0))
-    return sparse.csr_matrix(np.where(P > 0.3, P, 0.0)) if recipe.form == "sparse" else P
+    return FORMS[recipe.form](np.where(P > 0.3, P, 0.0))
 
 
 @st.composite

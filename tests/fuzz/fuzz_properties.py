@@ -11,7 +11,7 @@ import snekhorn
 
 from ..helpers import dense, entropies
 from .fuzz_cases import METRICS, affinity_cases, layout_cases, tied_points
-from .hard_points import points
+from .hard_points import FORMS, points
 from .recomputed import (
     Refused,
     attempt,
@@ -231,7 +231,7 @@ def _fitted(case):
         return estimator, X, X
     half = X.shape[0] // 2 + 1
     stack = np.vstack([dense(X)[:half], dense(others)[:half]]).astype(X.dtype)
-    return estimator, X, stack if case.points.form != "sparse" else type(X)(stack)
+    return estimator, X, FORMS[case.points.form](stack)
 
 
 @holds_for(layout_cases(60))

@@ -73,6 +73,27 @@ SHAPES = {
 }
 
 
+def _read_only(X):
+    X.setflags(write=False)
+    return X
+
+
+def _unsorted(X):
+    """Return a CSR matrix that cannot be written to and lists the entries of each row from the last to the first."""
+    backwards = sparse.csr_matrix(X[:, ::-1])
+    arrays = (backwards.data, X.shape[1] - 1 - backwards.indices, backwards.indptr)
+    return sparse.csr_matrix(tuple(map(_read_only, arrays)), shape=X.shape)
+
+
+FORMS = {
+    "dense": lambda X: X,
+    "fortran": np.asfortranarray,
+    "read-only": _read_only,
+    "sparse": sparse.csr_matrix,
+    "unsorted": _unsorted,
+}
+
+
 class Recipe:
     """Data class whose `repr` leaves out the fields that have their default."""
 
@@ -100,7 +121,7 @@ class Points(Recipe):
     form: str = "dense"
 
     def build(self):
-        """Return the array, or the CSR matrix if the form is "sparse"."""
+        """Return the array or the CSR matrix."""
         rng = np.random.default_rng(self.seed)
         X = np.asarray(SHAPES[self.shape](rng, self.n, self.p), dtype=float)
         n_copies = int(self.duplicates * self.n)
@@ -113,9 +134,7 @@ class Points(Recipe):
         if self.dtype != "float64":
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
                 X = X.astype(self.dtype)
-        if self.form == "sparse":
-            return sparse.csr_matrix(X)
-        return np.asfortranarray(X) if self.form == "fortran" else X
+        return FORMS[self.form](X)
 
     def costs(self):
         """Return the squared distances between the points, as a full matrix."""
@@ -161,7 +180,7 @@ def sizes(most):
 
 
 @st.composite
-def points(draw, most=120, forms=("dense", "dense", "fortran", "sparse")):
+def points(draw, most=120, forms=("dense", *FORMS)):
     """Draw recipes for up to `most` points."""
     dtype = draw(st.sampled_from(["float64", "float64", "float32", "int64"]))
     scale = {"float64": SCALES, "float32": FLOAT32_SCALES, "int64": st.sampled_from([1.0, 10.0, 1e6])}[dtype]

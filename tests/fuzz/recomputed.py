@@ -68,7 +68,7 @@ def check_advice(message, settings):
     """Fail if a message advises what is set already."""
     assert message.strip(), "an empty message"
     for advice, name, value in USELESS:
-        if re.search(advice, message) and name in settings:
+        if re.search(advice, message, re.I) and name in settings:
             setting = settings[name]
             same = setting is value or (isinstance(setting, str) and setting == value)
             assert not same, f"useless advice: {name}={setting!r}, but {message!r}"

@@ -17,6 +17,8 @@ from snekhorn.registry import AFFINITIES
 
 from ..helpers import clusters, dense, squared_distances
 
+JOBS = (1, 2, 3)
+
 
 class Refused(Exception):
     """The model refused its input with an `InputError`, which is always allowed."""

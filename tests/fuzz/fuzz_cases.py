@@ -105,6 +105,10 @@ class LayoutCase(Recipe):
         """Return the case with some parameters changed."""
         return replace(self, parameters={**self.parameters, **parameters})
 
+    def shortened(self, max_iter):
+        """Return the case with at most so many iterations."""
+        return self.with_parameters(max_iter=min(max_iter, self.parameters.get("max_iter", max_iter)))
+
     @property
     def cost_metric(self):
         """The metric of P."""
@@ -163,14 +167,13 @@ def cases_of_kind(draw, kind, recipe, metric):
         parameters["max_iter"] = FEW_STEPS
     if parameters.get("bandwidth") is not None:  # in units of the costs
         parameters["bandwidth"] *= min(max(recipe.scale, 1e-100), 1e100) ** 2
-    return AffinityCase(kind, recipe, metric, parameters)
+    return AffinityCase(kind, recipe, metric, _unusual(AFFINITIES[kind], parameters))
 
 
 @st.composite
 def layout_cases(draw, most=80, points_of=points, metrics=metrics):
     """Draw methods, their parameters and their points."""
-    recipe = draw(points_of(most))
-    metric = draw(metrics)
+    kind, recipe, metric = draw(st.sampled_from(list(METHODS))), draw(points_of(most)), draw(metrics)
     affinity = draw(st.sampled_from([None, None, "object", "precomputed"]))
     if affinity == "object":
         affinity = draw(cases_of_kind(draw(st.sampled_from(list(AFFINITIES))), recipe, metric))
@@ -191,7 +194,13 @@ def layout_cases(draw, most=80, points_of=points, metrics=metrics):
         "random_state": draw(st.integers(0, 9)),
     }
     init = draw(st.one_of(st.sampled_from(["pca", "pca", "spectral", "random"]), layouts()))
-    return LayoutCase(draw(st.sampled_from(list(METHODS))), recipe, metric, affinity, init, parameters)
+    return LayoutCase(kind, recipe, metric, affinity, init, _unusual(METHODS[kind], parameters))
+
+
+def _unusual(entry, parameters):
+    """Leave out the parameters that have their default, which makes examples shorter."""
+    usual = signature(entry.load()).parameters
+    return {name: value for name, value in parameters.items() if repr(value) != repr(usual[name].default)}
 
 
 @st.composite

@@ -64,7 +64,7 @@ def scores_are_in_their_range_for_any_n_jobs(case):
 @holds_for(st.tuples(affinity_cases(60), layout_cases(40)))
 def fits_at_the_same_time_do_not_disturb_each_other(cases):
     first, second = cases
-    second = second.with_parameters(max_iter=10)
+    second = second.shortened(10)
     alone = [first.build(n_jobs=2), second.build(n_jobs=3)]
     data = [first.data(), second.data()]
     for model, X in zip(alone, data, strict=True):

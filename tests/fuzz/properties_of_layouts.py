@@ -85,7 +85,7 @@ def _check_latent_row_sums(estimator):
 
 @holds_for(layout_cases(150, tied_points))
 def a_layout_has_the_same_bits_for_any_n_jobs(case):
-    case = case.with_parameters(max_iter=min(case.parameters["max_iter"], 30))
+    case = case.shortened(30)
     X = case.data()
     new = case.points.build() if case.places_new_points else None
     with threads_for_any_work():
@@ -108,7 +108,7 @@ def _transform(estimator, new):
 
 def _fitted(case):
     """Fit few iterations; return the estimator, its data, and new points, some of them known."""
-    case = case.with_parameters(max_iter=min(case.parameters["max_iter"], 10))
+    case = case.shortened(10)
     estimator, X = case.build(), case.data()
     fit(estimator, X)
     if case.affinity == "precomputed" or case.cost_metric in ("precomputed graph", "precomputed lists"):
@@ -166,7 +166,7 @@ def a_saved_model_is_the_same_model(case):
 @holds_for(st.tuples(layout_cases(40), layout_cases(40)))
 def an_earlier_fit_leaves_no_trace(cases):
     earlier, case = cases
-    case = case.with_parameters(max_iter=min(case.parameters["max_iter"], 10))
+    case = case.shortened(10)
     fresh, used, X = case.build(), case.build(), case.data()
     fit(fresh, X)
     for data in (earlier.data(), X):

@@ -5,10 +5,12 @@ import contextlib
 import pytest
 from hypothesis import Phase, given, settings
 
+from .found_cases import FOUND
 from .fuzz_properties import PROPERTIES
+from .long_run import run_case
 from .recomputed import Refused
 
-EXAMPLES = 12
+EXAMPLES = 40
 
 
 @pytest.mark.parametrize("name", PROPERTIES)
@@ -22,3 +24,9 @@ def test_property_holds(name):
             check(case)
 
     holds()
+
+
+@pytest.mark.parametrize(("name", "case"), FOUND)
+def test_what_failed_once_holds(name, case):
+    with contextlib.suppress(Refused):
+        run_case(name, case)

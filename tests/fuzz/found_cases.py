@@ -34,6 +34,10 @@ FOUND = [
         "LayoutCase(kind='snekhorn', points=Points(), init=Layout(width=1000.0, height=0.0), "
         "parameters={'perplexity': 1.01, 'latent_self_loops': False, 'max_iter': 1})",
     ),
+    (
+        "a_layout_is_what_it_reports",
+        "LayoutCase(kind='sne', points=Points(n=8, seed=409), parameters={'perplexity': 1.01, 'max_iter': 60})",
+    ),
     # A point far from all others made the grid too coarse, or too short.
     (
         "a_layout_is_what_it_reports",

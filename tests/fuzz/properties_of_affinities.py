@@ -98,14 +98,16 @@ WITH_UNITS = ["sqeuclidean", "euclidean", "manhattan", "chebyshev", "minkowski",
 def the_unit_of_the_points_does_not_matter(case_and_power):
     case, power = case_and_power
     case = replace(case, points=replace(case.points, dtype="float64", scale=1.0))
-    if "bandwidth" in case.parameters:
-        case = case.with_parameters(bandwidth=None)
+    usual = {"bandwidth": None, "tol": 1e-8}  # a bandwidth has units, and a loose tolerance allows other solutions
+    case = case.with_parameters(**{name: usual[name] for name in set(usual) & set(case.parameters)})
     one, other = case.build(), case.scaled(2.0**power).build()
     fit(one, case.data())
     try:
         fit(other, case.scaled(2.0**power).data())
     except Refused as refused:
         raise AssertionError(f"accepted in one unit only: {refused}") from refused
-    assert one.report_.converged == other.report_.converged
-    if one.report_.converged:
+    both = one.report_.converged and other.report_.converged
+    # Without self-loops, rounding decides whether a problem that is nearly impossible to solve is solved.
+    assert both or not one.self_loops or one.report_.converged == other.report_.converged
+    if both:
         np.testing.assert_allclose(dense(other.affinity_), dense(one.affinity_), rtol=0.0, atol=1e-6)

@@ -293,8 +293,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
                 ensure_all_finite=False,
                 ensure_min_samples=2 if reset else 1,
             )
-        check_finite(X, "X")
-        return X
+        return check_finite(X, "X")
 
     def _note_columns_without_names(self, n: int) -> None:
         """Record n unnamed columns, and discard the names of an earlier fit."""

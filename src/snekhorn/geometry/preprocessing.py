@@ -103,7 +103,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         check_sparse(X, "X")
         with reported_as_input_errors():
             X = validate_data(self, X, accept_sparse=SPARSE_FORMATS, ensure_all_finite=False, ensure_min_samples=2)
-        check_finite(X, "X")
+        X = check_finite(X, "X")
         n, p = X.shape
         if feature_names is not None:
             if len(feature_names) != p:
@@ -145,7 +145,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
                 f"as input{self._first_names()}."
             )
-        check_finite(X, "X")
+        X = check_finite(X, "X")
         if self.components_ is not None:
             return _project(X, self.mean_, self.components_)
         return X if self.scale_ is None else _standardized(X, self.mean_, self.scale_)

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow docs reproduce-quick reproduce bench clean
+.PHONY: demo test test-slow fuzz fuzz-files docs reproduce-quick reproduce bench clean
 
 demo: $(VENV)/.base
 	$(BIN)/python demo.py
@@ -17,6 +17,15 @@ test: $(VENV)/.dev
 # Slow tests, which rarely fail.
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m slow
+
+# Try random hard cases for MINUTES, and print a command that repeats each failure.
+MINUTES ?= 10
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
+
+# Damaged and crafted models and files: 47,000 cases, each opened in a process with limits of memory and time.
+fuzz-files: $(VENV)/.dev
+	$(BIN)/python -m tests.hostile.fuzz_files
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --quiet

@@ -174,7 +174,7 @@ def test_self_loops(kind, self_loops):
         (GaussianAffinity(1.0, symmetrize="yes"), ["symmetrize", "'yes'", "True, False"]),
         (EntropicAffinity(5.0, symmetrize=None), ["symmetrize", "None", "True, False"]),
         (SelfTuningAffinity(0), ["k", "0", "at least 1"]),
-        (SelfTuningAffinity(12), ["k=12", "11 neighbours", "lower k"]),
+        (SelfTuningAffinity(12), ["k=12", "11 neighbours", "lower k or add points"]),
         (SelfTuningAffinity(6, n_neighbors=5), ["k=6", "5 neighbours", "raise n_neighbors"]),
     ],
     ids=str,

@@ -103,6 +103,7 @@ CASES = {
     ),
     "no columns": (["embed", "good.csv", "--columns", ""], "--columns is '', which has no values; pass at least one"),
     "no perplexity": (["embed", "good.csv", "--perplexity", ""], "--perplexity is '', which has no values"),
+    "no perplexity, then one": (["embed", "good.csv", "-p", "", "-p", "3"], "--perplexity is '', which has no values"),
     "comma alone": (["affinity", "good.csv", "--out", "P.npz", "-p", ","], "--perplexity is ',', which has no values"),
     "no coordinates": (["plot", "good.csv", "--out", "t.png", "--coordinates", ""], "--coordinates is '', which has"),
     "components overflow": (["embed", "huge.csv", "--pca", "1"], "entries up to 7e+200, whose squares overflow"),

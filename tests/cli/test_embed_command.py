@@ -241,3 +241,25 @@ def test_a_label_that_names_the_rows_is_pointed_out(folder, as_json):
     assert not any(
         "--id" in note for note in as_json("embed", "digits.csv", "--label", "digit", *args, "--force")["warnings"]
     )
+
+
+def test_formulas_are_escaped_on_request(folder, snekhorn):
+    table = read_table("digits.csv")
+    columns = {
+        "name": [f"={name}" for name in table.metadata["name"].to_pylist()],
+        "a": table.X[:, 20],
+        "b": table.X[:, 21],
+    }
+    parquet.write_table(pa.table(columns), "t.parquet")
+    args = ("embed", "t.parquet", "--no-scores", "--max-iter", 5, "--quiet")
+    snekhorn(*args, "--out", "safe.csv", "--escape-formulas", "--save-model", "m.npz")
+    snekhorn(*args, "--out", "plain.csv")
+    snekhorn("transform", "m.npz", "t.parquet", "--out", "new.csv", "--escape-formulas", "--quiet")
+    for file, start in (("safe.csv", "'=d0"), ("new.csv", "'=d0"), ("plain.csv", "=d0")):
+        assert read_layouts(folder / file).metadata["name"][0].as_py() == start
+
+
+def test_an_empty_title_is_no_title(folder, snekhorn):
+    args = ("embed", "digits.csv", "--no-scores", "--max-iter", 5, "--quiet")
+    snekhorn(*args, "--html", "a.html", "--title", "")
+    assert "digits.csv" not in (folder / "a.html").read_text()

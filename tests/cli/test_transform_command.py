@@ -155,3 +155,12 @@ def test_metadata_of_new_points_is_kept(folder, snekhorn):
     arrow_csv.write_csv(table, "new.csv")
     snekhorn("transform", "m.npz", "new.csv", *LABELS, "--out", "placed.parquet")
     assert read_layouts(folder / "placed.parquet").metadata.column_names == ["name", "digit", "run"]
+
+
+def test_an_empty_entry_of_obsm_is_not_the_default(folder, snekhorn):
+    cells = pytest.importorskip("anndata").AnnData(np.random.default_rng(0).normal(size=(30, 4)))
+    cells.obsm["X_pca"] = cells.X[:, :2]
+    cells.write_h5ad("cells.h5ad")
+    snekhorn("embed", "cells.h5ad", "--save-model", "m.npz", "--no-scores", "--max-iter", 5, "--quiet")
+    result = snekhorn("transform", "m.npz", "cells.h5ad", "--rep", "", "--out", "t.csv", "--quiet", code=2)
+    assert "cells.h5ad has no obsm['']" in result.stderr

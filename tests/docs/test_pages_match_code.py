@@ -1,13 +1,16 @@
 """Check that pages match the code they describe."""
 
+import ast
 import re
 import runpy
 
 from snekhorn.cli.app import app
 from snekhorn.registry import AFFINITIES, METHODS
 
+from ..fuzz.fuzz_properties import PROPERTIES
 from .pages import ROOT
 
+TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)(?:\[(\w+)\])?`")
 PATH = re.compile(r"`([a-z_]+(?:/[a-z_]+)*(?:\.py|/))`")
 
 
@@ -22,3 +25,14 @@ def test_decisions_name_existing_files():
     paths = PATH.findall((ROOT / "docs" / "decisions.md").read_text(encoding="utf-8"))
     assert paths
     assert not [path for path in paths if not (ROOT / "src" / "snekhorn" / path).exists()]
+
+
+def test_every_promise_names_existing_tests():
+    text = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
+    for promise in text.split("\n## ")[1:]:
+        assert TEST.search(promise), f"no test holds the promise {promise.splitlines()[0]!r}"
+    for path, name, case in TEST.findall(text):
+        tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+        assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, f"{path}::{name}"
+        assert not case or case in PROPERTIES, case
+    assert {case for _, _, case in TEST.findall(text) if case} == set(PROPERTIES)

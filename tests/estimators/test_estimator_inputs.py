@@ -96,6 +96,25 @@ def test_points_in_a_sparse_matrix(X, kind, form):
     np.testing.assert_array_equal(estimator.transform(form(thin)), estimator.embedding_)
 
 
+@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine", "manhattan", "precomputed"])
+def test_unsorted_entries_that_cannot_be_written_to(X, metric):
+    """joblib passes such matrices to its processes; SciPy would sort them in place."""
+    thin = without_some_entries(X)
+    held = squared_distances(thin) if metric == "precomputed" else thin
+    backwards = sparse.csr_matrix(held[:, ::-1])
+    arrays = (backwards.data, held.shape[1] - 1 - backwards.indices, backwards.indptr)
+    for array in arrays:
+        array.setflags(write=False)
+    unsorted = sparse.csr_matrix(arrays, shape=held.shape)
+    assert not unsorted.has_sorted_indices
+    estimator = quick(TSNEkhorn, metric=metric)
+    want = estimator.fit_transform(sparse.csr_matrix(held))
+    np.testing.assert_array_equal(estimator.fit_transform(unsorted), want)
+    if metric != "precomputed":
+        np.testing.assert_array_equal(estimator.transform(unsorted), want)
+    assert not unsorted.has_sorted_indices
+
+
 @pytest.mark.parametrize("n_features", [1, 2, 3])
 @pytest.mark.parametrize("n_components", [1, 2, 3])
 def test_few_features_give_any_number_of_components(X, n_features, n_components):

@@ -8,6 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from snekhorn import SNE, TSNEkhorn
 from snekhorn.affinities import MultiscaleSymmetricEntropicAffinity, SelfTuningAffinity, SymmetricEntropicAffinity
+from snekhorn.errors import InputError
 from snekhorn.estimators import neighbor_embedding
 
 from ..helpers import clusters, squared_distances, without_some_entries
@@ -230,3 +231,25 @@ def test_digits(method):
     placed = estimator.transform(X[1200:])
     classifier = KNeighborsClassifier(15).fit(estimator.embedding_, y[:1200])
     assert classifier.score(placed, y[1200:]) > 0.94
+
+
+CHANGED = {
+    "a short potential": ({"potential_": np.zeros(3)}, r"potential_ must be finite and of shape \(\d+,\)"),
+    "a potential with NaN": ({"potential_": np.full(len(clusters(200)), np.nan)}, "values that are not finite"),
+    "a layout with NaN": ({"embedding_": np.full((200, 2), np.nan)}, "embedding_ must be finite"),
+    "a wide layout": ({"embedding_": np.zeros((200, 4))}, r"embedding_ must be .* but has shape \(200, 4\)"),
+    "a flat layout": ({"embedding_": np.zeros(200)}, "embedding_ must be"),
+    "a short layout": ({"embedding_": np.zeros((20, 2)), "potential_": np.zeros(20)}, "the layout has 20 points, but"),
+}
+
+
+@each_method
+@pytest.mark.parametrize("case", CHANGED)
+def test_a_layout_that_was_changed_does_not_reach_a_compiled_loop(method, case):
+    attributes, message = CHANGED[case]
+    X = clusters(200)
+    model = quick(TSNEkhorn, method=method, max_iter=5).fit(X)
+    for name, value in attributes.items():
+        setattr(model, name, value)
+    with pytest.raises(InputError, match=message):
+        model.transform(X[:5] + 0.1)

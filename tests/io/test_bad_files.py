@@ -1,6 +1,7 @@
 """Errors about bad files are one line and name the file, the place and the remedy."""
 
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from snekhorn.io import InputError, read_table
+from snekhorn.io import InputError, h5_scan, read_table, table_files
+from snekhorn.io.h5_scan import check_h5
 
 GOOD = "a,b,kind\n1,2,u\n3,4,v\n"
 
@@ -262,3 +264,37 @@ def test_npz_columns_of_a_type_that_a_table_cannot_hold(kind, tmp_path):
     assert kind in table.notes[0]
     with pytest.raises(InputError, match=r"column 'odd' of .*t.npz has the type .*, which is not supported; convert"):
         read_table(tmp_path / "t.npz", label="odd")
+
+
+@pytest.mark.parametrize("suffix", [".arrow", ".feather", ".parquet", ".h5ad", ".npz", ".mtx"])
+def test_whatever_a_library_raises_names_the_file(suffix, tmp_path, monkeypatch):
+    """Damaged bytes make libraries raise almost anything; the reader of every format stands for them here."""
+
+    def fails(*args):
+        raise NotImplementedError("no such\ncodec")
+
+    kind, _ = table_files.READERS[suffix]
+    monkeypatch.setitem(table_files.READERS, suffix, (kind, fails))
+    monkeypatch.setattr(table_files, "read_h5ad", fails)
+    (tmp_path / f"t{suffix}").write_bytes(b"x")
+    with pytest.raises(
+        InputError, match=rf"t{suffix} cannot be read as {kind}.*NotImplementedError: no such\); create"
+    ):
+        read_table(tmp_path / f"t{suffix}")
+
+
+def test_a_file_that_hangs_the_library_is_refused(tmp_path, monkeypatch):
+    """A process that loops is stopped by its limit of processor time; here the limit is reached at once."""
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "t.h5ad", "w") as file:
+        file["X"] = np.zeros((3, 2))
+    check_h5(tmp_path / "t.h5ad")
+    looping = tmp_path / "looping.py"
+    source = Path(h5_scan.__file__).read_text()
+    for before, after in (("    import h5py\n\n    def", "    while True: pass\n\n    def"), ("BYTE = 4", "BYTE = 1")):
+        assert source.count(before) == 1
+        source = source.replace(before, after)
+    looping.write_text(source)
+    monkeypatch.setattr(h5_scan, "__file__", str(looping))
+    with pytest.raises(ValueError, match="does not come to an end"):
+        check_h5(tmp_path / "t.h5ad")

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -145,3 +146,31 @@ except InputError as error:
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "could not be written" in found.stdout, found.stderr
     assert os.listdir(tmp_path) == []
+
+
+FORMULAS = ["=1+1", "+cmd", "-cmd", "@sum", "\t=1", "\r=1"]
+HARMLESS = ["a", "1=2", "-1.5e3", "+3", "", None, "'=1"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+@pytest.mark.parametrize("form", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+def test_formulas_can_be_escaped(suffix, form, tmp_path):
+    texts = FORMULAS + HARMLESS
+    found = Layouts({"": Z[: len(texts)]}, pa.table({"=name": pa.array(texts).cast(form), "n": -np.arange(len(texts))}))
+    write_layouts(found, tmp_path / f"plain{suffix}")
+    write_layouts(found, tmp_path / f"safe{suffix}", escape_formulas=True)
+    plain, safe = (pd.read_csv(tmp_path / f"{name}{suffix}", sep=None, engine="python") for name in ("plain", "safe"))
+    assert list(plain.columns) == ["x", "y", "=name", "n"]
+    assert list(safe.columns) == ["x", "y", "'=name", "n"]
+    assert plain["=name"].iloc[: len(FORMULAS)].tolist() == FORMULAS
+    assert safe["'=name"].iloc[: len(FORMULAS)].tolist() == [f"'{text}" for text in FORMULAS]
+    pd.testing.assert_series_equal(
+        safe["'=name"].iloc[len(FORMULAS) :], plain["=name"].iloc[len(FORMULAS) :], check_names=False
+    )
+    pd.testing.assert_frame_equal(safe[["x", "y", "n"]], plain[["x", "y", "n"]])
+
+
+def test_only_text_files_are_escaped(tmp_path):
+    found = Layouts({"": Z[:2]}, pa.table({"name": ["=1", "a"]}))
+    write_layouts(found, tmp_path / "t.parquet", escape_formulas=True)
+    assert read_layouts(tmp_path / "t.parquet").metadata["name"].to_pylist() == ["=1", "a"]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from snekhorn.runtime import execution
-from snekhorn.runtime.execution import MIN_WORK_FOR_THREADS, Threads, choose_execution
+from snekhorn.runtime.execution import MIN_WORK_FOR_THREADS, THREADS_PER_CORE, Threads, choose_execution
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 7, 1000])
@@ -74,3 +74,7 @@ def test_a_positive_number_is_kept(n_jobs):
 
 def test_fewer_than_all_cores_is_at_least_one():
     assert choose_execution(-10_000).n_threads == 1
+
+
+def test_no_more_threads_than_the_system_can_start():
+    assert choose_execution(10**9).n_threads == THREADS_PER_CORE * choose_execution(None).n_threads

@@ -16,6 +16,7 @@ from ..geometry.costs import Cost, Matrix, NeighborGraph, build_cost
 from ..geometry.dense_cost import row_blocks, symmetrize_in_place
 from ..runtime.checks import check_choice, check_perplexity, clamp_perplexity
 from ..runtime.execution import choose_execution
+from ..runtime.sparse_format import check_sparse
 from ..runtime.user_warnings import warn
 from ..solvers.solve_report import Reason, SolveReport
 
@@ -183,6 +184,7 @@ def symmetrize(P: Matrix) -> Matrix:
 
 def row_entropies(P: Matrix) -> NDArray[np.floating[Any]]:
     """Compute -sum_j P_ij (log P_ij - 1) of every row, which is log(xi) + 1 for a uniform row of xi entries."""
+    check_sparse(P, "P")
     if sparse.issparse(P):
         terms = P.copy()
         terms.data = terms.data * (1.0 - np.log(np.where(terms.data > 0.0, terms.data, 1.0)))

@@ -57,16 +57,16 @@ class SelfTuningAffinity(Affinity):
         check_count(self.k, "k")
         most = count_neighbors(self.n_neighbors, sys.maxsize, self.graph_perplexity())
         if most is not None:  # an explicit number, known before the search
-            self._check_rank(most)
+            self._check_rank(most, "raise n_neighbors")
 
-    def _check_rank(self, n_neighbors: int) -> None:
+    def _check_rank(self, n_neighbors: int, remedy: str) -> None:
         if self.k > n_neighbors:
-            raise InputError(
-                f"k={self.k} exceeds the {n_neighbors} neighbours of a point; lower k or raise n_neighbors."
-            )
+            raise InputError(f"k={self.k} exceeds the {n_neighbors} neighbours of a point; lower k or {remedy}.")
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
-        self._check_rank(int(cost.degrees.min()))
+        shortest = int(cost.degrees.min())
+        full = shortest == cost.n_points - 1
+        self._check_rank(shortest, "add points" if full else "pass a graph with more edges per point")
         scale = cost.kth_smallest(self.k)
         # A point with k or more duplicates has no scale of its own: use the smallest positive one.
         positive = scale[scale > 0.0]

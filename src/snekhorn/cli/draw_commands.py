@@ -42,7 +42,8 @@ def plot(
             found = read_layouts(embedding, columns=split(coordinates, "--coordinates"))
             if color is not None:
                 color_values(found.metadata, color)  # raises if there is no such column
-        write_each(run, {out: lambda file: draw(found, file, color=color, title=title or embedding.name, dpi=dpi)})
+        name = embedding.name if title is None else title
+        write_each(run, {out: lambda file: draw(found, file, color=color, title=name, dpi=dpi)})
         run.result({"n_points": len(found.only), "files": {"plot": str(out)}}, f"plot: {out}")
 
 
@@ -74,7 +75,7 @@ def view(
                 raise InputError(
                     f"{embedding} is {d}-dimensional, but the page shows only two dimensions; use 'snekhorn plot'."
                 )
-        name = title or embedding.name
+        name = embedding.name if title is None else title
         write_each(run, {out: lambda file: write_page(file, found.only, found.metadata, color=color, title=name)})
         run.result({"n_points": len(found.only), "files": {"html": str(out)}}, f"page: {out}")
         if show:

@@ -63,6 +63,7 @@ def embed(  # noqa: PLR0913
     color: Annotated[str | None, typer.Option(help="Column to colour the points by.  (default: the label)")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the plot and the page.  (default: the file name)")] = None,
     scores: Annotated[bool, typer.Option(help="Measure how faithful the layout is to the data.")] = True,
+    escape_formulas: options.EscapeFormulas = False,
     force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -110,7 +111,14 @@ def embed(  # noqa: PLR0913
             _measure(run, report, points, fitted, metric, jobs)
         named = len(perplexities) > 1  # even if only one is left after an interrupt
         writers = _writers(
-            outputs, report, points, fitted, named=named, color=color or label, title=title or input.name
+            outputs,
+            report,
+            points,
+            fitted,
+            named=named,
+            color=color or label,
+            title=input.name if title is None else title,
+            escape_formulas=escape_formulas,
         )
         write_each(run, writers)
         run.result(report.facts(outputs), report.text(outputs, run))
@@ -185,13 +193,14 @@ def _writers(
     named: bool,
     color: str | None,
     title: str,
+    escape_formulas: bool,
 ) -> dict[Path, Callable[[Path], None]]:
     """Return a function for each requested file; `named` layouts are labelled with their perplexity."""
     layouts = {f"{model.perplexity:g}" if named else "": model.embedding_ for model in fitted}
     found = Layouts(layouts, points.table.metadata)
     writers: dict[Path, Callable[[Path], None]] = {}
     if outputs.table:
-        writers[outputs.table] = lambda file: write_layouts(found, file)
+        writers[outputs.table] = lambda file: write_layouts(found, file, escape_formulas=escape_formulas)
     if outputs.plot:
         writers[outputs.plot] = lambda file: draw(found, file, color=color, title=title)
     if outputs.html:

@@ -62,6 +62,10 @@ Perplexities = Annotated[
     ),
 ]
 TableFile = Annotated[Path, typer.Option("--out", "-o", help="Table: .parquet, .csv, .tsv, .arrow, .feather or .npy.")]
+EscapeFormulas = Annotated[
+    bool,
+    typer.Option("--escape-formulas", help="CSV and TSV: put ' before text that a spreadsheet would run as a formula."),
+]
 Coordinates = Annotated[
     list[str] | None,
     typer.Option(help="Coordinate columns, separated by commas.  (default: leading x, y and z)"),
@@ -78,12 +82,11 @@ def split(values: list[str] | None, option: str) -> list[str] | None:
         raise InputError(
             f"{', '.join(values)} has an opening double quote without a closing one; quote whole names."
         ) from None
-    parts = [part.strip() for line in lines for part in line if part.strip()]
-    if not parts:
-        raise InputError(
-            f"{option} is {', '.join(values)!r}, which has no values; pass at least one, or omit the option."
-        )
-    return parts
+    parts = [[part.strip() for part in line if part.strip()] for line in lines]
+    for value, given in zip(values, parts, strict=True):
+        if not given:
+            raise InputError(f"{option} is {value!r}, which has no values; pass at least one, or omit the option.")
+    return [part for given in parts for part in given]
 
 
 def parse_perplexities(values: list[str] | None) -> list[float]:

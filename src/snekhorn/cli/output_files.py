@@ -125,8 +125,8 @@ def save_model(model: NeighborEmbedding, points: Points, file: Path) -> None:
     """Save the fitted model, with the preprocessing to apply to new points if there is any."""
     from sklearn.pipeline import Pipeline
 
-    from ..estimators.saved_models import save
+    from ..estimators.saved_models import write_model
 
     steps = [("preprocessing", points.preprocessing), ("layout", model)]
     whole = model if points.preprocessing is None else Pipeline(steps)
-    save(whole, file, source={} if points.table.rep is None else {"rep": points.table.rep})
+    write_model(whole, file, source={} if points.table.rep is None else {"rep": points.table.rep})

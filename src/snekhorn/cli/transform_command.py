@@ -33,6 +33,7 @@ def transform(
     id: options.Id = None,
     rep: Rep = None,
     jobs: options.Jobs = None,
+    escape_formulas: options.EscapeFormulas = False,
     force: options.Force = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -56,12 +57,13 @@ def transform(
             fitted, source = load_with_source(model)
             _layout_step(fitted).set_params(n_jobs=jobs)
             if input.name.lower().endswith(".h5ad"):
-                rep = rep or source.get("rep")
+                rep = source.get("rep") if rep is None else rep
             table, X = _read_new_points(run, fitted, Source(input, None, label, id, rep, of_model=True))
         with run.stage("place", f"placing {X.shape[0]:,} points"), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X does not have valid feature names")  # columns are matched above
             Z = np.asarray(fitted.transform(X))
-        write_each(run, {out: lambda file: write_layouts(Layouts({"": Z}, table.metadata), file)})
+        placed = Layouts({"": Z}, table.metadata)
+        write_each(run, {out: lambda file: write_layouts(placed, file, escape_formulas=escape_formulas)})
         facts = {"model": str(model), "input": str(input), "n_points": len(Z), "files": {"table": str(out)}}
         run.result(facts, f"{len(Z):,} points placed\ntable:  {out}")
 

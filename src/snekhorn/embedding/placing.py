@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InputError
 from ..kernels.placement_sums import add_log, placement_sums
 from ..runtime.execution import Execution
 from .charge_sums import Array, Field, Kernel
@@ -39,6 +40,7 @@ def frozen_field(Z: Array, log_charges: Array | None, latent: Latent, method: Su
     execution : Execution
     """
     Z = np.asarray(Z, dtype=float)
+    _check_layout(Z, log_charges)
     charges = np.ones(len(Z)) if log_charges is None else np.exp(log_charges)
     return make_charge_sums(method, latent.kernel, execution).freeze(Z, charges)
 
@@ -58,6 +60,11 @@ def place(field: Field, Z: Array, indices: Any, p: Array, execution: Execution) 
         Affinities to these neighbours.
     execution : Execution
     """
+    if indices.min() < 0 or indices.max() >= len(Z):
+        raise InputError(
+            f"the layout has {len(Z)} points, but neighbours are numbered up to {indices.max()}; its size has been "
+            "changed, so fit the model again."
+        )
     problem = _PlacementLoss(field, Z, indices, p, execution)
     starts = [Z[indices[:, k]] for k in range(min(CANDIDATES, indices.shape[1]))]
     everyone = np.arange(len(indices))
@@ -76,6 +83,20 @@ def place(field: Field, Z: Array, indices: Any, p: Array, execution: Execution) 
         rows = rows[better]
         positions[rows], move[rows], loss[rows] = tried[better], new_move[better], new_loss[better]
     return positions
+
+
+def _check_layout(Z: Array, log_charges: Array | None) -> None:
+    """Raise if a layout or its potential has been changed to something that compiled loops cannot read."""
+    if Z.ndim != 2 or not 1 <= Z.shape[1] <= 3 or not np.isfinite(Z).all():
+        raise InputError(
+            f"embedding_ must be finite and of shape (n, 1), (n, 2) or (n, 3), but has shape {Z.shape}"
+            f"{'' if np.isfinite(Z).all() else ' and values that are not finite'}; fit the model again."
+        )
+    if log_charges is not None and (log_charges.shape != Z.shape[:1] or not np.isfinite(log_charges).all()):
+        raise InputError(
+            f"potential_ must be finite and of shape ({len(Z)},), like the layout, but has shape {log_charges.shape}"
+            f"{'' if np.isfinite(log_charges).all() else ' and values that are not finite'}; fit the model again."
+        )
 
 
 class _PlacementLoss:

@@ -27,6 +27,7 @@ from ..geometry.inputs import check_affinity_matrix, check_finite, check_layout,
 from ..geometry.neighbor_index import NeighborIndex
 from ..runtime.execution import Execution, choose_execution
 from ..runtime.interrupts import delayed_interrupts
+from ..runtime.sparse_format import check_sparse
 from ..runtime.user_warnings import warn
 from .parameters import EmbeddingParameters
 from .resources import (
@@ -280,6 +281,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         if isinstance(X, tuple) and reset:
             self._note_columns_without_names(count_lists(X))
             return X
+        check_sparse(X, "X")
         with reported_as_input_errors():
             X = validate_data(
                 self,
@@ -291,8 +293,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
                 ensure_all_finite=False,
                 ensure_min_samples=2 if reset else 1,
             )
-        check_finite(X, "X")
-        return X
+        return check_finite(X, "X")
 
     def _note_columns_without_names(self, n: int) -> None:
         """Record n unnamed columns, and discard the names of an earlier fit."""

@@ -12,6 +12,7 @@ from ..errors import InputError
 from ..runtime.checks import check_count, check_perplexity
 from ..runtime.execution import Execution
 from ..runtime.memory import require_memory
+from ..runtime.sparse_format import check_graph, check_sparse
 from .dense_cost import DenseCost, Matrix, dense_costs, row_blocks
 from .distance_metrics import Array, check_metric, whitened
 from .inputs import check_cost_matrix, check_points, check_range
@@ -74,6 +75,8 @@ def search_neighbors(X: Any, k: int, metric: str, execution: Execution) -> Neigh
 def _precomputed_cost(X: Any, n_neighbors: int | str | None, perplexity: float, execution: Execution) -> Cost:
     """Return precomputed costs, or the smallest ones of each row."""
     if isinstance(X, NeighborGraph | tuple) or sparse.issparse(X):
+        if isinstance(X, NeighborGraph):
+            check_graph(X.indptr, X.indices, X.costs, "the precomputed graph X")
         graph = X if isinstance(X, NeighborGraph) else _precomputed_graph(X, execution)
         k = count_neighbors(n_neighbors, graph.n_points, perplexity)
         return graph if k is None else graph.nearest(k, at_least=n_neighbors != "auto")
@@ -158,6 +161,7 @@ def _lists_of_tuple(X: tuple[Any, ...]) -> tuple[Array, Array, Array]:
 
 def _lists_of_matrix(X: Any) -> tuple[Array, Array, Array]:
     """Check a square sparse matrix, and return its compressed rows."""
+    check_sparse(X, "the precomputed graph X")
     if X.shape[0] != X.shape[1]:
         raise InputError(f"a precomputed neighbour graph must be square, but X has shape {X.shape}.")
     X = sparse.csr_matrix(X)

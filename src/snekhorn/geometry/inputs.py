@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_array, column_or_1d
 
 from ..errors import InputError, reported_as_input_errors
+from ..runtime.sparse_format import check_sparse
 
 ROWS_AT_ONCE = 256  # of a full matrix; a temporary copy of all rows would double the memory
 # Metrics that scale with X and are positive for distinct points: a zero between distinct rows is an underflow.
@@ -21,6 +22,7 @@ WITH_UNITS = (
 
 def check_points(X: Any, *, name: str = "X") -> Any:
     """Return X as a finite 2-D float array or CSR matrix with at least two rows; float32 stays float32."""
+    check_sparse(X, name)
     with reported_as_input_errors():
         X = check_array(
             X,
@@ -34,12 +36,17 @@ def check_points(X: Any, *, name: str = "X") -> Any:
     n, p = X.shape
     if n < 2 or p < 1:
         raise InputError(f"{name} has shape {n} x {p}; pass at least 2 points (rows) and 1 feature.")
-    check_finite(X, name)
-    return X
+    return check_finite(X, name)
 
 
-def check_finite(X: Any, name: str) -> None:
-    """Raise if X, dense or sparse, contains NaN or infinity."""
+def check_finite(X: Any, name: str) -> Any:
+    """Raise if X, dense or sparse, contains NaN or infinity; return it without duplicate or unsorted sparse entries.
+
+    SciPy would sort the entries of the caller's matrix in place, which fails if its arrays are read-only.
+    """
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
     values = X.data[None] if sparse.issparse(X) else X
     for start in range(0, values.shape[0], ROWS_AT_ONCE):
         block = values[start : start + ROWS_AT_ONCE]
@@ -50,6 +57,7 @@ def check_finite(X: Any, name: str) -> None:
                 f"{name} contains {block[row, column]}{where}; NaN and infinity are not allowed. "
                 "Drop such rows, or impute the values."
             )
+    return X
 
 
 def largest_entry(X: Any) -> float:

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import InputError, did_you_mean, reported_as_input_errors
 from ..runtime.checks import check_choice, check_count, check_seed
+from ..runtime.sparse_format import check_sparse
 from .inputs import check_finite, check_squares, largest_entry
 
 FEW_COLUMNS = 2000  # with more columns, decomposing the covariance matrix takes longer than decomposing X
@@ -69,6 +70,18 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         self.n_components = n_components
         self.random_state = random_state
 
+    @property
+    def n_features_out(self) -> int:
+        """Number of columns of the output."""
+        return int(self.n_features_in_ if self.components_ is None else len(self.components_))
+
+    def check_parameters(self) -> None:
+        """Raise for values that are invalid for any data."""
+        check_choice(self.standardize, "standardize", (True, False))
+        if self.n_components is not None:
+            check_count(self.n_components, "n_components")
+        check_seed(self.random_state)
+
     def fit(self: Self, X: Any, y: Any = None, *, feature_names: Sequence[str] | None = None) -> Self:
         """Compute means, standard deviations and principal axes.
 
@@ -86,13 +99,11 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         self
             The fitted transformer.
         """
-        check_choice(self.standardize, "standardize", (True, False))
-        if self.n_components is not None:
-            check_count(self.n_components, "n_components")
-        check_seed(self.random_state)
+        self.check_parameters()
+        check_sparse(X, "X")
         with reported_as_input_errors():
             X = validate_data(self, X, accept_sparse=SPARSE_FORMATS, ensure_all_finite=False, ensure_min_samples=2)
-        check_finite(X, "X")
+        X = check_finite(X, "X")
         n, p = X.shape
         if feature_names is not None:
             if len(feature_names) != p:
@@ -126,6 +137,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
             The preprocessed points, or X itself, dense or sparse, if there is nothing to compute.
         """
         check_is_fitted(self)
+        check_sparse(X, "X")
         with reported_as_input_errors():
             X = check_array(self._by_name(X), accept_sparse=SPARSE_FORMATS, ensure_all_finite=False, input_name="X")
         if X.shape[1] != self.n_features_in_:
@@ -133,7 +145,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
                 f"as input{self._first_names()}."
             )
-        check_finite(X, "X")
+        X = check_finite(X, "X")
         if self.components_ is not None:
             return _project(X, self.mean_, self.components_)
         return X if self.scale_ is None else _standardized(X, self.mean_, self.scale_)

@@ -23,6 +23,7 @@ from ..errors import InputError
 from .table import Plan, Table, Wanted, assemble, is_number, plan_columns
 
 BLOCK_BYTES = 1 << 20  # the reader holds about forty blocks at once, so larger blocks take more memory
+LONGEST_LINE = 1 << 25  # characters, enough for a million columns; longer ones take more memory to look at
 MIN_ROWS_PER_BLOCK = 4  # blocks grow for long rows, because a row must fit into a block
 SEPARATORS = (",", ";", "\t", "|")
 NUMBER = r"^\s*[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?\s*$"
@@ -105,11 +106,14 @@ def _detect_format(path: Path, wanted: Wanted) -> CsvFormat:
 def _first_lines(path: Path) -> tuple[str, int, str]:
     """Return the first line that is not blank, the number of blank lines before it, and the next line."""
     with _open_text(path) as file:
-        lines = ((place, line.rstrip("\r\n")) for place, line in enumerate(file) if line.strip())
+        pieces = iter(lambda: file.readline(LONGEST_LINE), "")
+        lines = ((place, line.rstrip("\r\n")) for place, line in enumerate(pieces) if line.strip())
         n_blank, first = next(lines, (0, ""))
         _, second = next(lines, (0, ""))
     if not first:
         raise InputError(f"{path} is empty; pass a file with points.")
+    if max(len(first), len(second)) >= LONGEST_LINE:
+        raise InputError(f"{path} has a line of more than {LONGEST_LINE:,} characters; put each point on its own line.")
     return first, n_blank, second
 
 

@@ -10,15 +10,18 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 from pyarrow import ipc, parquet
 
 from ..errors import InputError
-from .table_files import read_table
+from .csv_files import NUMBER
+from .table_files import TEXT_SUFFIXES, read_table
 
 TABLE_SUFFIXES = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
 LAYOUT_SUFFIXES = (*TABLE_SUFFIXES, ".npy")
+FORMULA = re.compile(r"^[=+\-@\t\r]")
 AXES = ("x", "y", "z")
 COORDINATE = re.compile(r"^([xyz])(?:_(.+))?$")
 
@@ -44,11 +47,14 @@ class Layouts:
         return next(iter(self.layouts.values()))
 
 
-def write_layouts(found: Layouts, path: Path) -> None:
+def write_layouts(found: Layouts, path: Path, *, escape_formulas: bool = False) -> None:
     """Write coordinates and metadata to a table; an NPY file holds only the coordinates of the first layout.
 
     Coordinate columns are called x, y and z, followed by the key if there are several layouts: x_30, y_30. Metadata
     columns whose names look like coordinates get the prefix "input_".
+
+    With `escape_formulas`, text in CSV and TSV files that a spreadsheet would run as a formula gets the prefix "'". By
+    default it is written as it is, as in pandas and Polars.
     """
     if path.suffix.lower() == ".npy":
         with open(path, "wb") as stream:
@@ -60,14 +66,33 @@ def write_layouts(found: Layouts, path: Path) -> None:
             columns[f"{axis}_{key}" if key else axis] = pa.array(np.ascontiguousarray(values))
     for name in found.metadata.column_names:
         columns[_free_name(name, columns, found.layouts)] = found.metadata.column(name)
-    _write_table(pa.table(columns), path)
+    table = pa.table(columns)
+    if escape_formulas and path.suffix.lower() in TEXT_SUFFIXES:
+        table = _without_formulas(table)
+    _write_table(table, path)
+
+
+def _without_formulas(table: pa.Table) -> pa.Table:
+    """Put an apostrophe before text that starts like a formula and is not a number."""
+    names = ["'" + name if FORMULA.match(name) else name for name in table.column_names]
+    columns = []
+    for column in table.columns:
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            starts = pc.match_substring_regex(column, FORMULA.pattern)
+            formula = pc.and_not(starts, pc.match_substring_regex(column, NUMBER))
+            mark, nothing = (pa.scalar(text, column.type) for text in ("'", ""))
+            column = pc.if_else(formula, pc.binary_join_element_wise(mark, column, nothing), column)
+        columns.append(column)
+    return pa.table(columns, names=names)
 
 
 def _write_table(table: pa.Table, file: Path) -> None:
     """Write a table in the format given by the suffix."""
     suffix = file.suffix.lower()
     if suffix == ".parquet":
-        parquet.write_table(table, file)
+        parquet.write_table(table, file, write_page_checksum=True)
     elif suffix in (".arrow", ".feather"):
         with ipc.new_file(str(file), table.schema) as sink:
             sink.write_table(table)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import zlib
 from dataclasses import replace
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -17,57 +14,89 @@ from scipy import io as scipy_io
 from scipy import sparse
 
 from ..errors import InputError, did_you_mean
-from .table import Table, Wanted, no_metadata, unreadable
+from ..runtime.memory import require_memory
+from ..runtime.sparse_format import check_sparse
+from .h5_scan import check_h5
+from .npz_archive import LARGEST_RATIO, NpzArchive, open_bounded
+from .table import Table, Wanted, no_metadata
 
-UNREADABLE = (ValueError, OSError, EOFError, BadZipFile, KeyError, TypeError, TokenError, zlib.error)
 DEFAULT_REP = "X_pca"
+ZIP_SIGNATURE, NPY_SIGNATURE = b"PK\x03\x04", b"\x93NUMPY"
+MOST_EMPTY = 1 << 20  # columns without entries, as many as feature hashing makes; the name of each takes 80 bytes
+SHORTEST_ENTRY = {"coordinate": 4, "array": 2}  # bytes of an entry of a Matrix Market file: "1 1\n", "1\n"
+BYTES_PER_ENTRY = 24  # of a Matrix Market file in memory: row, column and value
 
 
 def read_npy(path: Path, wanted: Wanted) -> Table:
     """Read one array, memory-mapped."""
-    try:
-        X = np.load(path, mmap_mode="r", allow_pickle=False)
-    except UNREADABLE as error:
-        raise unreadable(path, "NPY", error) from error
-    if not isinstance(X, np.ndarray):
+    if _starts_with(path, ZIP_SIGNATURE):
         raise InputError(f"{path} is an NPZ file, not an NPY file as its suffix suggests; rename it to end in .npz.")
+    X = np.load(path, mmap_mode="r", allow_pickle=False)
+    n_bytes = path.stat().st_size - X.offset
+    if X.nbytes != n_bytes:
+        raise ValueError(f"it declares {X.nbytes} bytes of data, but has {n_bytes}")
     return _as_table(path, X, {}, wanted)
 
 
 def read_npz(path: Path, wanted: Wanted) -> Table:
     """Read a two-dimensional array with metadata columns, or a sparse matrix."""
-    try:
-        opened = np.load(path, mmap_mode="r", allow_pickle=False)
-        if isinstance(opened, np.ndarray):
-            raise InputError(
-                f"{path} is an NPY file, not an NPZ file as its suffix suggests; rename it to end in .npy."
-            )
-        with opened as file:
-            arrays = {} if "format" in file.files else {name: file[name] for name in file.files}
-        X = sparse.load_npz(path) if not arrays else None
-    except InputError:
-        raise
-    except UNREADABLE as error:
-        raise unreadable(path, "NPZ", error) from error
-    if X is None:
-        tables = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "biuf"]
-        name = "X" if "X" in tables else tables[0] if len(tables) == 1 else None
-        if name is None:
-            raise InputError(
-                f"{path} has {len(tables)} two-dimensional numeric arrays among {', '.join(arrays)}; "
-                "name the one that holds the points X."
-            )
-        X = arrays.pop(name)
+    if _starts_with(path, NPY_SIGNATURE):
+        raise InputError(f"{path} is an NPY file, not an NPZ file as its suffix suggests; rename it to end in .npy.")
+    with open_bounded(path) as file:
+        archive = NpzArchive(file, compressed=True)
+        arrays = {name: archive.read_array(name) for name in archive.names}
+    if "format" in arrays:
+        return _as_table(path, _sparse_matrix(arrays), {}, wanted)
+    tables = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "biuf"]
+    name = "X" if "X" in tables else tables[0] if len(tables) == 1 else None
+    if name is None:
+        raise InputError(
+            f"{path} has {len(tables)} two-dimensional numeric arrays among {', '.join(arrays)}; "
+            "name the one that holds the points X."
+        )
+    X = arrays.pop(name)
     columns = {name: array for name, array in arrays.items() if array.shape == (X.shape[0],)}
     return _as_table(path, X, columns, wanted)
 
 
+def _starts_with(path: Path, signature: bytes) -> bool:
+    with open(path, "rb") as file:
+        return file.read(len(signature)) == signature
+
+
+def _sparse_matrix(arrays: dict[str, NDArray[Any]]) -> Any:
+    """Build the sparse matrix that `scipy.sparse.save_npz` wrote as these arrays."""
+    form = arrays["format"].item()
+    form = form.decode() if isinstance(form, bytes) else str(form)
+    shape = tuple(map(int, arrays["shape"]))
+    if form == "coo":
+        parts: tuple[Any, ...] = (arrays["data"], (arrays["row"], arrays["col"]))
+    elif form == "dia":
+        parts = (arrays["data"], arrays["offsets"])
+    else:
+        parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+    _check_empty_columns(shape, arrays["data"].size)
+    for name in ("indices", "indptr", "row", "col", "offsets"):  # SciPy would round others
+        if name in arrays and arrays[name].dtype.kind not in "iu":
+            raise ValueError(f"{name} must be whole numbers, got {arrays[name].dtype}")
+    return getattr(sparse, f"{form}_matrix")(parts, shape=shape)
+
+
+def _check_empty_columns(shape: tuple[int, ...], n_entries: int) -> None:
+    """Raise if a sparse matrix declares far more rows or columns than can have entries."""
+    if max(shape) > max(MOST_EMPTY, 10 * n_entries):
+        raise ValueError(f"it declares {' x '.join(map(str, shape))} values, but has only {n_entries} entries")
+
+
 def read_matrix_market(path: Path, wanted: Wanted) -> Table:
     """Read a matrix with one row per point, or one column per point if that matches barcodes.tsv next to it."""
-    try:
-        X = scipy_io.mmread(str(path))
-    except (*UNREADABLE, StopIteration) as error:
-        raise unreadable(path, "Matrix Market", error) from error
+    n, p, n_entries, form = scipy_io.mminfo(str(path))[:4]
+    packed = LARGEST_RATIO if path.suffix.lower() == ".gz" else 1
+    if n_entries * SHORTEST_ENTRY[form] > packed * path.stat().st_size:
+        raise ValueError(f"it declares {n_entries} entries, more than its size allows")
+    _check_empty_columns((n, p), n_entries)
+    require_memory(BYTES_PER_ENTRY * n_entries, f"{path}", "use fewer rows or columns")
+    X = scipy_io.mmread(str(path))
     X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
     barcodes = _read_barcodes(path.parent)
     if barcodes is None:
@@ -91,6 +120,9 @@ def _read_barcodes(folder: Path) -> list[str] | None:
 
 
 def _as_table(path: Path, X: Any, columns: dict[str, NDArray[Any]], wanted: Wanted) -> Table:
+    check_sparse(X, str(path))
+    if sparse.issparse(X) and X.format not in ("csr", "csc"):
+        X = X.tocsr()
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise InputError(
             f"{path} contains an array of {X.dtype} with shape {X.shape}; pass a 2-D array with one row per point."
@@ -153,10 +185,8 @@ def read_h5ad(path: Path, wanted: Wanted, rep: str | None = None) -> Table:
         from anndata import read_h5ad as read
     except ImportError:
         raise InputError(f"reading {path} needs anndata; install it with: pip install 'snekhorn[anndata]'.") from None
-    try:
-        adata = read(path, backed="r")
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        raise unreadable(path, "H5AD", error) from error
+    check_h5(path)
+    adata = read(path, backed="r")
     try:
         return _anndata_table(path, adata, wanted, rep)
     finally:
@@ -173,7 +203,7 @@ def _anndata_table(path: Path, adata: Any, wanted: Wanted, rep: str | None) -> T
     if rep == "X" and not _has_x(adata):
         raise InputError(f"{path} has no X; choose an entry of obsm with --rep: {did_you_mean(rep, adata.obsm)}")
     source = "X" if rep == "X" else f"obsm[{rep!r}]"
-    X = _as_numbers(path, source, adata.X[:] if rep == "X" else adata.obsm[rep])
+    X = _as_numbers(path, source, _whole(adata.X) if rep == "X" else adata.obsm[rep])
     names = list(map(str, adata.var_names)) if rep == "X" else [f"{rep}_{i + 1}" for i in range(X.shape[1])]
     if 0 in X.shape:
         raise InputError(f"{path} has {X.shape[0]} cells and {X.shape[1]} features; pass a file with cells.")
@@ -195,8 +225,14 @@ def _has_x(adata: Any) -> bool:
         return False
 
 
+def _whole(X: Any) -> Any:
+    """Read X into memory; SciPy would read the indices of a sparse one unchecked if it were sliced."""
+    return X.to_memory() if hasattr(X, "to_memory") else X[:]
+
+
 def _as_numbers(path: Path, source: str, values: Any) -> Any:
     """Return X or an entry of obsm as a matrix of numbers."""
+    check_sparse(values, f"{source} of {path}")
     X = sparse.csr_matrix(values) if sparse.issparse(values) else np.asarray(values)
     if X.dtype.kind == "O":  # a data frame whose columns have different types
         try:

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import os
+import secrets
+import signal
+import stat
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ..errors import InputError
+
+TERMINATION = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has one
 
 
 def check_output(path: Path, suffixes: tuple[str, ...], *, force: bool) -> None:
     """Raise an error if a file cannot be written, before any work is done."""
     if not path.name.lower().endswith(suffixes):
         raise InputError(f"{path} must end in {' or '.join(suffixes)}.")
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; pass the name of a file.")
+    _check_target(path)
     if not path.parent.is_dir():
         raise InputError(f"{path} cannot be written: the folder {path.parent} does not exist; create it first.")
     if path.exists() and not force:
         raise InputError(f"{path} already exists; pass --force to replace it, or choose another name.")
     try:
-        with tempfile.TemporaryFile(dir=path.parent):
+        with tempfile.TemporaryFile(dir=path.resolve().parent):
             pass
     except OSError as error:
         raise InputError(f"{path} cannot be written ({error.strerror}); choose another folder.") from error
@@ -30,19 +36,52 @@ def check_output(path: Path, suffixes: tuple[str, ...], *, force: bool) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary file to write to, and move it to `path` unless an error occurs."""
-    handle, name = tempfile.mkstemp(prefix=".snekhorn-", suffix=path.suffix.lower(), dir=path.parent)
-    os.close(handle)
-    written = Path(name)
+    """Yield a temporary file to write to, and move it to `path` unless an error occurs.
+
+    An existing file keeps its permissions, and a symbolic link keeps pointing to its target, which is replaced. If the
+    process is terminated, the temporary file is removed.
+    """
+    _check_target(path)
+    target = path.resolve()
+    written = target.with_name(f".snekhorn-{secrets.token_hex(8)}{path.suffix.lower()}")
+    with _removed_on_termination(written):
+        os.close(os.open(written, os.O_CREAT | os.O_EXCL, 0o600))
+        try:
+            yield written
+            os.chmod(written, stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask())
+            os.replace(written, target)
+        except OSError as error:
+            reason = error.strerror or error
+            raise InputError(f"{path} could not be written ({reason}); no partial file is left behind.") from error
+        finally:
+            written.unlink(missing_ok=True)
+
+
+def _check_target(path: Path) -> None:
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; pass the name of a file.")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is a device or a pipe, which would be replaced; pass the name of a file.")
+
+
+@contextmanager
+def _removed_on_termination(file: Path) -> Iterator[None]:
+    """Remove a file if a signal ends the process, unless the program handles that signal itself."""
+
+    def remove_and_end(number: int, frame: Any) -> None:
+        file.unlink(missing_ok=True)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    in_main_thread = threading.current_thread() is threading.main_thread()  # only there can handlers be set
+    unhandled = [number for number in TERMINATION if in_main_thread and signal.getsignal(number) is signal.SIG_DFL]
+    for number in unhandled:
+        signal.signal(number, remove_and_end)
     try:
-        yield written
-        os.chmod(written, 0o666 & ~_umask())  # temporary files are readable only by their owner
-        os.replace(written, path)
-    except OSError as error:
-        reason = error.strerror or error
-        raise InputError(f"{path} could not be written ({reason}); no partial file is left behind.") from error
+        yield
     finally:
-        written.unlink(missing_ok=True)
+        for number in unhandled:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _umask() -> int:

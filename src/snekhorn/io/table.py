@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..errors import InputError, did_you_mean
+from ..runtime.memory import require_memory
 
 ID_NAMES = ("", "id", "index", "unnamed: 0", "__index_level_0__")  # numbers in these columns are row numbers
 LABEL_NAMES = ("label", "labels", "class", "target", "cluster")
@@ -91,12 +93,23 @@ class Plan:
     wanted: Wanted
 
 
-def unreadable(path: Path, kind: str, error: Exception) -> InputError:
-    """Return the error for a file that cannot be read in the format that its suffix suggests."""
-    reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")[:120]
-    return InputError(
-        f"{path} cannot be read as {kind}, the format that its suffix suggests ({reason}); create it again."
-    )
+@contextmanager
+def reading(path: Path, kind: str) -> Iterator[None]:
+    """Report any exception as an error that names the file: what damaged bytes make a library raise cannot be listed.
+
+    `kind` is the format that the suffix of the file suggests.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        name = type(error).__name__
+        text = (str(error).splitlines() or [name])[0].rstrip(".")[:120]
+        reason = text if isinstance(error, OSError | ValueError) else f"{name}: {text}"
+        raise InputError(
+            f"{path} cannot be read as {kind}, the format that its suffix suggests ({reason}); create it again."
+        ) from error
 
 
 def column_values(table: pa.Table, name: str) -> NDArray[Any]:
@@ -185,9 +198,12 @@ def assemble(path: Path, batches: Iterable[pa.RecordBatch], plan: Plan) -> Table
     others: list[pa.RecordBatch] = []
     n = 0
     for batch in batches:
+        batch.validate(full=True)  # loops of Arrow trust the offsets and indices of a file
         stop = n + batch.num_rows
         if stop > len(X):  # growing a large array does not copy it: the system remaps its pages
-            X.resize((int(GROWTH * stop), X.shape[1]), refcheck=False)
+            n_rows = int(GROWTH * stop)
+            require_memory(8.0 * (n_rows - len(X)) * X.shape[1], f"{path}, decompressed,", "use fewer rows or columns")
+            X.resize((n_rows, X.shape[1]), refcheck=False)
         _fill(X[n:stop], path, batch, plan, n)
         others.append(batch.select(plan.metadata))
         n = stop

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ from pyarrow import ipc, parquet
 from ..errors import InputError
 from .csv_files import read_csv
 from .matrix_files import read_h5ad, read_matrix_market, read_npy, read_npz
-from .table import Plan, Table, Wanted, assemble, check_ids, plan_columns, unreadable
+from .table import Table, Wanted, assemble, check_ids, plan_columns, reading
 
 CHUNK_ROWS = 1 << 16
 TEXT_SUFFIXES = (".csv", ".tsv")
@@ -62,14 +62,13 @@ def read_table(
     suffix = check_input(path)
     if suffix in TEXT_SUFFIXES:
         _check_is_text(path)
-    wanted = Wanted(columns, label, id, leading, of_model)
-    if suffix == ".h5ad":
-        table = read_h5ad(path, wanted, rep)
-    elif rep is not None:
+    if rep is not None and suffix != ".h5ad":
         raise InputError(f"--rep applies only to H5AD files, but {path} is not one; omit the option.")
-    else:
-        table = READERS[suffix](path, wanted)
-    check_ids(path, table)
+    wanted = Wanted(columns, label, id, leading, of_model)
+    kind, read = READERS[suffix]
+    with reading(path, kind):
+        table = read_h5ad(path, wanted, rep) if suffix == ".h5ad" else read(path, wanted)
+        check_ids(path, table)
     if columns is None and leading is None and suffix in TABULAR_SUFFIXES and len(table.columns) == 1:
         raise InputError(
             f"{path} has only one numeric column, {table.columns[0]!r}, but a layout normally needs at least two. "
@@ -109,14 +108,10 @@ def _check_is_text(path: Path) -> None:
 
 def read_parquet(path: Path, wanted: Wanted) -> Table:
     """Read a Parquet file in batches."""
-    try:
-        file = parquet.ParquetFile(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise unreadable(path, "Parquet", error) from error
-    with file:
+    with parquet.ParquetFile(path, page_checksum_verification=True) as file:
         plan = plan_columns(path, file.schema_arrow, wanted)
         columns = [*plan.features, *plan.metadata]
-        return _assembled(path, file.iter_batches(CHUNK_ROWS, columns=columns), plan, "Parquet")
+        return assemble(path, file.iter_batches(CHUNK_ROWS, columns=columns), plan)
 
 
 def read_arrow(path: Path, wanted: Wanted) -> Table:
@@ -127,31 +122,21 @@ def read_arrow(path: Path, wanted: Wanted) -> Table:
             batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
         except pa.ArrowInvalid:
             source.seek(0)
-            try:
-                batches = iter(reader := ipc.open_stream(source))
-            except (pa.ArrowInvalid, OSError) as error:
-                raise unreadable(path, "Arrow", error) from error
-        return _assembled(path, batches, plan_columns(path, reader.schema, wanted), "Arrow")
+            batches = iter(reader := ipc.open_stream(source))
+        return assemble(path, batches, plan_columns(path, reader.schema, wanted))
 
 
-def _assembled(path: Path, batches: Iterator[pa.RecordBatch], plan: Plan, kind: str) -> Table:
-    try:
-        return assemble(path, batches, plan)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise unreadable(path, kind, error) from error
-
-
-READERS: dict[str, Callable[[Path, Wanted], Table]] = {
-    ".csv": read_csv,
-    ".tsv": read_csv,
-    ".csv.gz": read_csv,
-    ".tsv.gz": read_csv,
-    ".parquet": read_parquet,
-    ".arrow": read_arrow,
-    ".feather": read_arrow,
-    ".npy": read_npy,
-    ".npz": read_npz,
-    ".mtx": read_matrix_market,
-    ".mtx.gz": read_matrix_market,
-    ".h5ad": read_h5ad,
+READERS: dict[str, tuple[str, Callable[[Path, Wanted], Table]]] = {
+    ".csv": ("text", read_csv),
+    ".tsv": ("text", read_csv),
+    ".csv.gz": ("compressed text", read_csv),
+    ".tsv.gz": ("compressed text", read_csv),
+    ".parquet": ("Parquet", read_parquet),
+    ".arrow": ("Arrow", read_arrow),
+    ".feather": ("Arrow", read_arrow),
+    ".npy": ("NPY", read_npy),
+    ".npz": ("NPZ", read_npz),
+    ".mtx": ("Matrix Market", read_matrix_market),
+    ".mtx.gz": ("Matrix Market", read_matrix_market),
+    ".h5ad": ("H5AD", read_h5ad),
 }

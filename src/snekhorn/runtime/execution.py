@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from .checks import check_jobs
 
 MIN_WORK_FOR_THREADS = 100_000  # with less work, starting the threads costs more than they save
+THREADS_PER_CORE = 32  # no more are started, whatever n_jobs is; OpenMP ends the process if a thread does not start
 RANGES_PER_THREAD = 4  # rows differ in length; with fewer ranges, threads wait for the slowest range
 
 Result = TypeVar("Result")
@@ -107,4 +108,4 @@ def choose_execution(n_jobs: int | None) -> Execution:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
         return Threads(cores)
-    return Threads(n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs))
+    return Threads(min(n_jobs, THREADS_PER_CORE * cores) if n_jobs > 0 else max(1, cores + 1 + n_jobs))

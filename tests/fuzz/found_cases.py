@@ -1,0 +1,74 @@
+"""Cases that failed once, made small by Hypothesis; every run of the tests tries them again."""
+
+FOUND = [
+    # An unsolvable problem converged in one unit only.
+    (
+        "the_unit_of_the_points_does_not_matter",
+        "(AffinityCase(kind='symmetric-entropic', points=Points(n=3), parameters={'self_loops': False, "
+        "'perplexity': 1.01}), -460)",
+    ),
+    # The entropies of rows with too few neighbours were reported as too high, although they are too low.
+    (
+        "an_affinity_is_what_it_reports",
+        "AffinityCase(kind='symmetric-entropic', points=Points(n=5), parameters={'n_neighbors': 2, "
+        "'self_loops': False, 'perplexity': 5.0})",
+    ),
+    # Advice that could not be followed.
+    (
+        "an_affinity_is_what_it_reports",
+        "AffinityCase(kind='self-tuning', points=Points(), parameters={'self_loops': False, 'k': 2})",
+    ),
+    (
+        "a_layout_is_what_it_reports",
+        "LayoutCase(kind='tsnekhorn', points=Points(), init=Layout(width=1e-12, height=0.0), "
+        "parameters={'perplexity': 1.01, 'self_loops': True, 'max_iter': 1})",
+    ),
+    # A lower limit of the field of the others hid that it vanishes.
+    (
+        "a_layout_is_what_it_reports",
+        "LayoutCase(kind='symmetric-sne', points=Points(), init=Layout(width=1000.0, height=0.0), "
+        "parameters={'perplexity': 1.01, 'max_iter': 1})",
+    ),
+    (
+        "a_layout_is_what_it_reports",
+        "LayoutCase(kind='snekhorn', points=Points(), init=Layout(width=1000.0, height=0.0), "
+        "parameters={'perplexity': 1.01, 'latent_self_loops': False, 'max_iter': 1})",
+    ),
+    (
+        "a_layout_is_what_it_reports",
+        "LayoutCase(kind='sne', points=Points(n=8, seed=409), parameters={'perplexity': 1.01, 'max_iter': 60})",
+    ),
+    # A point far from all others made the grid too coarse, or too short.
+    (
+        "a_layout_is_what_it_reports",
+        "LayoutCase(kind='tsne', points=Points(), init=Layout(width=1e-12, height=0.0, outlier=10000.0), "
+        "parameters={'perplexity': 1.01, 'max_iter': 1, 'method': 'fft'})",
+    ),
+    (
+        "a_layout_is_what_it_reports",
+        "LayoutCase(kind='tsnekhorn', points=Points(n=3), init=Layout(width=1e-12, height=1.0, outlier=10000.0), "
+        "parameters={'perplexity': 1.01, 'max_iter': 1, 'method': 'fft'})",
+    ),
+    (
+        "a_saved_model_is_the_same_model",
+        "LayoutCase(kind='snekhorn', points=Points(), init=Layout(width=1e-12, height=0.0, outlier=10000.0), "
+        "parameters={'perplexity': 1.01, 'max_iter': 1, 'method': 'fft'})",
+    ),
+    # Costs near the limits of their type.
+    (
+        "a_new_point_does_not_depend_on_its_batch",
+        "LayoutCase(kind='tsnekhorn', points=Points(offset=1e8, scale=1e15, dtype='float32', form='sparse'), "
+        "parameters={'perplexity': 1.01, 'max_iter': 1})",
+    ),
+    (
+        "a_saved_model_is_the_same_model",
+        "LayoutCase(kind='tsnekhorn', points=Points(seed=1, outlier=1000.0, scale=1e+150), "
+        "parameters={'perplexity': 1.01, 'max_iter': 1})",
+    ),
+    # SciPy sorted the entries of the user's matrix.
+    (
+        "an_earlier_fit_leaves_no_trace",
+        "(LayoutCase(kind='tsnekhorn', points=Points(n=3, seed=1), metric='precomputed graph'), "
+        "LayoutCase(kind='tsnekhorn', points=Points(), parameters={'perplexity': 1.01, 'max_iter': 1}))",
+    ),
+]

@@ -1,0 +1,113 @@
+"""Properties of affinities, recomputed from P without using the library."""
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import strategies as st
+
+from ..helpers import dense, entropies
+from .fuzz_cases import affinity_cases, tied_points
+from .hard_points import points
+from .property_table import holds_for
+from .recomputed import JOBS, Refused, fit, is_symmetric, same_bits, threads_for_any_work, warned_of_failure
+
+REPORTED = 2e-8  # entropies this close to the target count as reached
+
+
+@holds_for(affinity_cases())
+def an_affinity_is_what_it_reports(case):
+    affinity = case.build()
+    said = fit(affinity, case.data(), affinity.get_params())
+    P, report = affinity.affinity_, affinity.report_
+    D = dense(P)
+    assert D.shape == (case.points.n,) * 2
+    assert np.isfinite(D).all()
+    assert (D >= 0.0).all()
+    if not affinity.self_loops:
+        assert not D.diagonal().any()
+    if is_symmetric(case.kind) or getattr(affinity, "symmetrize", False):
+        np.testing.assert_array_equal(D, D.T)
+    assert report.converged != warned_of_failure(said)
+    if not report.converged and hasattr(affinity, "entropy_dual_"):
+        assert report.unsolved_rows.size
+    if not getattr(affinity, "symmetrize", False):
+        _check_row_sums(affinity, D, P.dtype)
+        _check_entropies(affinity, D, P.dtype)
+
+
+def _rounding(dtype):
+    """Return the error of sums and entropies of rows of this type."""
+    return 1e-6 if dtype == np.float32 else 1e-11
+
+
+def _check_row_sums(affinity, D, dtype):
+    report, rounding = affinity.report_, _rounding(dtype)
+    if np.isnan(report.marginal_gap):
+        return
+    gap = float(np.abs(D.sum(axis=1) - 1.0).max())
+    tol = getattr(affinity, "tol", 1e-9)
+    assert gap <= report.marginal_gap * (1.0 + 1e-6) + rounding, f"row sums off by {gap}, reported {report}"
+    assert not report.converged or gap <= tol + rounding, f"row sums off by {gap}, reported {report}"
+    # An affinity with several reports gives the largest of their gaps.
+    assert report.converged or hasattr(affinity, "reports_") or gap > 0.99 * report.marginal_gap - rounding
+
+
+def _check_entropies(affinity, D, dtype):
+    """Check each row's entropy if it has a dual variable of its own, and otherwise their average if it has a target."""
+    report = affinity.report_
+    rounding = 20 * _rounding(dtype) + 2 * float(np.abs(D.sum(axis=1) - 1.0).max())
+    if np.isnan(report.entropy_gap) or not hasattr(affinity, "perplexity_"):
+        return
+    above = entropies(D) - np.log(affinity.perplexity_)
+    if hasattr(affinity, "entropy_dual_"):
+        tol = max(getattr(affinity, "tol", 0.0), REPORTED) + rounding
+        exempt = np.zeros(len(D), dtype=bool)
+        exempt[report.floor_rows] = exempt[report.unreachable_rows] = True
+        assert (above[report.floor_rows] > -tol).all() or not report.converged, "floor_rows below the target"
+        assert (above[report.unreachable_rows] < tol).all() or not report.converged, "unreachable_rows above it"
+        gap = float(np.abs(above[~exempt]).max(initial=0.0))
+        assert not report.converged or gap <= tol, f"entropies off by {gap}, reported {report}"
+    else:
+        gap = abs(float(above.mean()))
+        listed = report.floor_rows.size or report.unreachable_rows.size
+        assert not report.converged or listed or gap <= 1e-6 + rounding
+    if report.converged:
+        assert abs(gap - report.entropy_gap) <= rounding + REPORTED + 1e-6 * gap
+
+
+@holds_for(affinity_cases(250, tied_points))
+def an_affinity_has_the_same_bits_for_any_n_jobs(case):
+    X = case.data()
+    with threads_for_any_work():
+        one, *others = (case.build(n_jobs=n_jobs) for n_jobs in JOBS)
+        fit(one, X)
+        for other in others:
+            fit(other, X)
+            assert same_bits(other.affinity_, one.affinity_), f"other bits with n_jobs={other.n_jobs}"
+
+
+WITH_UNITS = ["sqeuclidean", "euclidean", "manhattan", "chebyshev", "minkowski", "precomputed matrix"]
+
+
+@holds_for(
+    st.tuples(
+        affinity_cases(60, lambda most: points(most, ("dense",)), st.sampled_from(WITH_UNITS)),
+        st.sampled_from([-460, -300, -100, -20, 20, 100, 300, 460]),
+    )
+)
+def the_unit_of_the_points_does_not_matter(case_and_power):
+    case, power = case_and_power
+    case = replace(case, points=replace(case.points, dtype="float64", scale=1.0))
+    usual = {"bandwidth": None, "tol": 1e-8}  # a bandwidth has units, and a loose tolerance allows other solutions
+    case = case.with_parameters(**{name: usual[name] for name in set(usual) & set(case.parameters)})
+    one, other = case.build(), case.scaled(2.0**power).build()
+    fit(one, case.data())
+    try:
+        fit(other, case.scaled(2.0**power).data())
+    except Refused as refused:
+        raise AssertionError(f"accepted in one unit only: {refused}") from refused
+    both = one.report_.converged and other.report_.converged
+    # Without self-loops, rounding decides whether a problem that is nearly impossible to solve is solved.
+    assert both or not one.self_loops or one.report_.converged == other.report_.converged
+    if both:
+        np.testing.assert_allclose(dense(other.affinity_), dense(one.affinity_), rtol=0.0, atol=1e-6)

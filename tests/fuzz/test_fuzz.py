@@ -1,0 +1,32 @@
+"""Every property holds for a few cases, the same in every run; `make fuzz` tries many more."""
+
+import contextlib
+
+import pytest
+from hypothesis import Phase, given, settings
+
+from .found_cases import FOUND
+from .fuzz_properties import PROPERTIES
+from .long_run import run_case
+from .recomputed import Refused
+
+EXAMPLES = 40
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_property_holds(name):
+    cases, check = PROPERTIES[name]
+
+    @settings(max_examples=EXAMPLES, phases=(Phase.generate, Phase.shrink))
+    @given(cases)
+    def holds(case):
+        with contextlib.suppress(Refused):
+            check(case)
+
+    holds()
+
+
+@pytest.mark.parametrize(("name", "case"), FOUND)
+def test_what_failed_once_holds(name, case):
+    with contextlib.suppress(Refused):
+        run_case(name, case)

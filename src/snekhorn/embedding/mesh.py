@@ -23,15 +23,15 @@ from numpy.typing import NDArray
 
 from ..errors import NumericalOverflowError
 from ..kernels.grid_sums import (
-    arrange,
-    assign_boxes,
+    count_points,
     gather_line,
     gather_plane,
     gather_space,
-    sort_by_box,
+    sort_points,
     spread_line,
     spread_plane,
     spread_space,
+    start_boxes,
 )
 from ..kernels.near_sums import near_sums
 from ..runtime.execution import Execution
@@ -48,6 +48,8 @@ LARGEST = 1e100  # larger coordinates could overflow when squared
 SLACK = 1.08  # room for the layout to grow; smaller rebuilds the grid more often, larger makes it larger
 TABLE_SIZE = {1: 64, 2: 64, 3: 16}  # fractions of a cell per axis at which the own field of a charge is tabulated
 SMALLEST_RADIUS = 2.5  # with a smaller one, the cells would hardly be wider than without a radius
+ROWS_PER_RADIUS = 1  # rows of boxes; more visit fewer pairs beyond the radius, but copy points more often
+COLUMNS_PER_RADIUS = 2  # columns of boxes; more visit fewer pairs, but have more boxes to manage
 SHARP = 8  # exponent of the near part for TIGHT sums
 MORE_RADIUS = 1.2  # factor between the radii that are tried; smaller tries more
 PAIRS_PER_NODE = 16  # near pairs summed in the time that the transforms take for one node of the padded grid
@@ -74,17 +76,20 @@ class Accuracy:
         Cell width without a near part.
     cells : float
         Number of cells per radius with a near part.
+    same : float
+        Distance below which points of a crowded place may be merged.
     dtype : float32 or float64
     """
 
     width: int
     spacing: float
     cells: float
+    same: float
     dtype: type[np.floating[Any]]
 
 
-DEFAULT = Accuracy(4, 0.2, 4.0, np.float32)
-TIGHT = Accuracy(8, 0.18, 7.5, np.float64)
+DEFAULT = Accuracy(4, 0.2, 4.0, 1e-2, np.float32)
+TIGHT = Accuracy(8, 0.18, 7.5, 5e-4, np.float64)
 
 
 @dataclass(frozen=True)
@@ -135,7 +140,7 @@ class Mesh:
         execution: Execution,
     ) -> None:
         self.radius, self.most_pairs, self.crowded = radius, most_pairs, False
-        self.execution, self.cells = execution, accuracy.cells
+        self.execution, self.same = execution, accuracy.same
         self.window, self.taps = Window(accuracy.width), (0,) * accuracy.width
         extent = (high - low) * SLACK
         self.dtype = np.dtype(accuracy.dtype if extent.max() < PRECISE else np.float64)
@@ -146,7 +151,9 @@ class Mesh:
         self.spacing = max(_affordable(spacing, extent, kernel, accuracy), ROUNDING * farthest)
         self.coarse = self.spacing > widest_cell
         self.n_cells = tuple(int(cells) + 1 for cells in extent / self.spacing)
-        self.n_boxes = tuple(int(cells / self.cells) + 1 for cells in self.n_cells)
+        reach = (ROWS_PER_RADIUS,) * (low.size - 1) + (COLUMNS_PER_RADIUS,)
+        self.reach, self.sides = (0,) * (3 - low.size) + reach, tuple(accuracy.cells / boxes for boxes in reach)
+        self.n_boxes = tuple(int(cells / side) + 1 for cells, side in zip(self.n_cells, self.sides, strict=True))
         self.low = (low + high - np.array(self.n_cells) * self.spacing) / 2
         self.shape = tuple(cells + accuracy.width for cells in self.n_cells)
         # A constant is subtracted from the kernel for precision in small layouts, where the kernel hardly varies.
@@ -193,15 +200,15 @@ class Mesh:
     def sort(self, Z: Array, charges: Array) -> SortedPoints:
         """Sort the points by box."""
         n, d = Z.shape
+        n_boxes = int(np.prod(self.n_boxes))
         box_of, order = np.empty(n, np.uint32), np.empty(n, np.uint32)
-        first = np.empty(int(np.prod(self.n_boxes)) + 1, np.uint32)
+        counts, first = np.empty((self.execution.n_threads, n_boxes), np.uint32), np.empty(n_boxes + 1, np.uint32)
         points = SortedPoints(np.empty((d, n), self.dtype), np.empty(n, self.dtype), order, first)
-        mesh, work = (self.low, self.inverse, self.cells), n * d
-        self.execution.run(assign_boxes, n, work, Z, *mesh, self.n_boxes, box_of)
-        self.execution.run_in_order(sort_by_box, box_of, first, order)
-        self.execution.run(
-            arrange, n, work, Z, charges, *mesh[:2], LARGEST_CHARGE, order, points.position, points.charge
-        )
+        mesh, run = (self.low, self.inverse), self.execution.run
+        run(count_points, len(counts), Z.size, Z, *mesh, self.sides, self.n_boxes, box_of, counts)
+        self.execution.run_in_order(start_boxes, counts, first)
+        arrays = (Z, charges, *mesh, LARGEST_CHARGE, box_of, counts, order, points.position, points.charge)
+        run(sort_points, len(counts), Z.size, *arrays)
         return points
 
     def field_of(self, points: SortedPoints) -> Array:
@@ -209,7 +216,7 @@ class Mesh:
         grid = np.empty(self.shape, self.dtype)
         first_of_row = points.first[:: int(np.prod(self.n_boxes[1:]))].copy()
         window = self.window.coefficients.astype(self.dtype)
-        arrays = (self.taps, first_of_row, self.cells, points.position, points.charge, window, grid)
+        arrays = (self.taps, first_of_row, self.sides[0], points.position, points.charge, window, grid)
         work = points.charge.size * self.window.width**grid.ndim
         self.execution.run(SPREAD[grid.ndim], grid.shape[0], work, *arrays)
         return self.convolve(grid, self.execution)
@@ -235,8 +242,9 @@ class Mesh:
             n_rows = n_boxes[0] * n_boxes[1]
             n_pairs = np.zeros(n_rows)
             sources = (points.first, points.position, points.charge, targets.first, targets.position)
-            shape = (self.spacing, self.radius, self.window.width == SHARP)
-            self.execution.run(near_sums, n_rows, n * PAIRS_PER_POINT, n_boxes, *sources, *shape, near, n_pairs)
+            shape = (self.spacing, self.radius, self.same, self.window.width == SHARP)
+            arrays = (n_boxes, self.reach, *sources, *shape, near, n_pairs)
+            self.execution.run(near_sums, n_rows, n * PAIRS_PER_POINT, *arrays)
             self.crowded = float(self.execution.sum(n_pairs)) > self.most_pairs
         return near
 
@@ -322,9 +330,10 @@ def _padded_nodes(extent: Array, spacing: float, kernel: Kernel, accuracy: Accur
 def _near_pairs(Z: Array, low: Array, extent: Array, radius: float, execution: Execution) -> float:
     """Return the number of pairs of points in the same box or in neighbouring boxes."""
     n_boxes = tuple(int(boxes) + 1 for boxes in extent / radius)
-    box_of = np.empty(len(Z), np.uint32)
-    execution.run(assign_boxes, len(Z), Z.size, Z, low, 1.0 / radius, 1.0, n_boxes, box_of)
-    counts = np.bincount(box_of, minlength=int(np.prod(n_boxes))).reshape(n_boxes).astype(float)
+    box_of, counts = np.empty(len(Z), np.uint32), np.empty((execution.n_threads, int(np.prod(n_boxes))), np.uint32)
+    boxes = (low, 1.0 / radius, (1.0,) * low.size, n_boxes)
+    execution.run(count_points, len(counts), Z.size, Z, *boxes, box_of, counts)
+    counts = counts.sum(axis=0).reshape(n_boxes).astype(float)
     around = counts
     for axis in range(counts.ndim):
         padded = np.pad(around, [(1, 1) if a == axis else (0, 0) for a in range(counts.ndim)])

@@ -6,7 +6,8 @@ Positions are in units of the spacing, one row per axis. A point at c + u along 
 compiler knows the length of a tuple, and unrolls the loops over nodes.
 
 Points are sorted by box, in rows of boxes, and row r begins at `first[r]`. Every node therefore sums its charges in the
-same order for any number of threads. `box` is the side of a box in units of the spacing.
+same order for any number of threads. `sides` are the sides of a box in units of the spacing, and `box` is the first of
+them. For the sort, every thread counts and moves one chunk of the points.
 """
 
 import numpy as np
@@ -16,41 +17,53 @@ from .compilation import FAST, compiled, inlined
 BATCH = 64  # points weighted together: enough for vector instructions, few enough for their weights to stay in cache
 
 
-@compiled
-def assign_boxes(start, stop, z, low, inverse, side, n_boxes, box_of):
-    """Compute the index of every point's box, with the last axis varying fastest."""
-    for i in range(start, stop):
-        index = 0
-        for axis in range(z.shape[1]):
-            index = index * n_boxes[axis] + int((z[i, axis] - low[axis]) * inverse / side)
-        box_of[i] = index
+@inlined
+def _box_of(z, i, low, inverse, sides, n_boxes):
+    """Return the index of a point's box, with the last axis varying fastest."""
+    index = 0
+    for axis in range(z.shape[1]):
+        index = index * n_boxes[axis] + int((z[i, axis] - low[axis]) * inverse / sides[axis])
+    return index
 
 
 @compiled
-def sort_by_box(box_of, first, order):
-    """Sort the points stably by box: box b holds the points order[first[b]:first[b + 1]]."""
-    first[:] = 0
-    for b in box_of:
-        first[b + 1] += 1
-    for b in range(first.size - 1):
-        first[b + 1] += first[b]
-    for i in range(box_of.size):
-        b = box_of[i]
-        order[first[b]] = i
-        first[b] += 1
-    for b in range(first.size - 1, 0, -1):  # every box has advanced to the start of the next one
-        first[b] = first[b - 1]
-    first[0] = 0
+def count_points(start, stop, z, low, inverse, sides, n_boxes, box_of, counts):
+    """Compute every point's box, and count the points of every chunk per box; a chunk is a range of points."""
+    n, n_chunks = z.shape[0], counts.shape[0]
+    for chunk in range(start, stop):
+        counts[chunk] = 0
+        for i in range(n * chunk // n_chunks, n * (chunk + 1) // n_chunks):
+            box_of[i] = _box_of(z, i, low, inverse, sides, n_boxes)
+            counts[chunk, box_of[i]] += 1
 
 
 @compiled
-def arrange(start, stop, z, charges, low, inverse, most, order, position, charge):
-    """Copy positions, in units of the spacing, and charges, limited to `most`, into sorted order."""
-    for k in range(start, stop):
-        i = order[k]
-        charge[k] = min(charges[i], most)
-        for axis in range(z.shape[1]):
-            position[axis, k] = (z[i, axis] - low[axis]) * inverse
+def start_boxes(counts, first):
+    """Compute the start of every box, and replace the counts by the start of every chunk in every box."""
+    total = 0
+    for box in range(counts.shape[1]):
+        first[box] = total
+        for chunk in range(counts.shape[0]):
+            count = counts[chunk, box]
+            counts[chunk, box] = total
+            total += count
+    first[counts.shape[1]] = total
+
+
+@compiled
+def sort_points(start, stop, z, charges, low, inverse, most, box_of, places, order, position, charge):
+    """Sort the points stably by box: indices, positions in units of the spacing, and charges, limited to `most`.
+
+    `places` are the starts of every chunk in every box; the loop moves them.
+    """
+    n, n_chunks = z.shape[0], places.shape[0]
+    for chunk in range(start, stop):
+        for i in range(n * chunk // n_chunks, n * (chunk + 1) // n_chunks):
+            k = places[chunk, box_of[i]]
+            places[chunk, box_of[i]] = k + 1
+            order[k], charge[k] = i, min(charges[i], most)
+            for axis in range(z.shape[1]):
+                position[axis, k] = (z[i, axis] - low[axis]) * inverse
 
 
 @inlined(fastmath=FAST)

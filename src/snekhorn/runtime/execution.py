@@ -8,6 +8,7 @@ implementation must return bit-for-bit identical results, whatever its number of
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -72,10 +73,24 @@ class Threads:
             loop(0, n_rows, *args)
             return
         n_ranges = min(n_rows, self.n_threads * RANGES_PER_THREAD)
-        edges = [n_rows * i // n_ranges for i in range(n_ranges + 1)]
-        futures = [self._pool().submit(loop, start, stop, *args) for start, stop in pairwise(edges)]
-        for future in futures:
-            future.result()
+        ranges = deque(pairwise(n_rows * i // n_ranges for i in range(n_ranges + 1)))
+
+        def run_ranges() -> None:
+            while True:
+                try:
+                    start, stop = ranges.popleft()  # documented to be safe between threads
+                except IndexError:
+                    return
+                loop(start, stop, *args)
+
+        helpers = [self._pool().submit(run_ranges) for _ in range(min(self.n_threads, n_ranges) - 1)]
+        try:
+            run_ranges()
+        finally:
+            ranges.clear()  # after an error
+            for helper in helpers:
+                if not helper.cancel():  # it has started
+                    helper.result()
 
     def run_in_order(self, loop: Callable[..., Result], *args: Any) -> Result:
         return loop(*args)

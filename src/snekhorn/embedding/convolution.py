@@ -15,6 +15,7 @@ import numpy as np
 from scipy import fft
 from scipy.interpolate import BSpline, PPoly
 
+from ..kernels.grid_sums import multiply
 from ..runtime.execution import Execution
 from .charge_sums import Array
 
@@ -87,24 +88,27 @@ class Convolution:
     ) -> None:
         self.lengths = padded_lengths(window.width, shape, reach / spacing)
         half = _half_transform(profile, window, spacing, self.lengths)
-        near = fft.idctn(half, type=1)[tuple(slice(window.width) for _ in shape)]
-        self.around = near[np.ix_(*[np.abs(np.arange(1 - window.width, window.width))] * len(shape))]
+        self.around = _around(half, window.width, self.lengths)
         for axis in range(len(shape) - 1):  # the last axis stays halved
             mirror = np.flip(half, axis)[(slice(None),) * axis + (slice(1, -1),)]
             half = np.concatenate([half, mirror], axis)
         self.transform = half.astype(dtype)
 
     def __call__(self, grid: Array, execution: Execution) -> Array:
-        """Return the field at the nodes; rows that are zero or not needed are not transformed."""
+        """Return the field at the nodes; rows that are zero or not needed are not transformed.
+
+        The last axis has the length of its transform in both arrays, so that nothing is copied to pad it.
+        """
         workers, outer = execution.n_threads, range(grid.ndim - 1)
-        wave = fft.rfft(grid, self.lengths[-1], axis=-1, workers=workers)
+        wave = fft.rfft(grid, axis=-1, workers=workers)
         for axis in reversed(outer):
             wave = fft.fft(wave, self.lengths[axis], axis=axis, workers=workers, overwrite_x=True)
-        wave *= self.transform
+        rows = self.transform.reshape(-1, self.transform.shape[-1])
+        execution.run(multiply, len(rows), rows.size, rows, wave.reshape(rows.shape))
         for axis in outer:
             wave = fft.ifft(wave, axis=axis, workers=workers, overwrite_x=True)
             wave = wave[(slice(None),) * axis + (slice(grid.shape[axis]),)]
-        field: Array = fft.irfft(wave, self.lengths[-1], axis=-1, workers=workers)[..., : grid.shape[-1]]
+        field: Array = fft.irfft(wave, self.lengths[-1], axis=-1, workers=workers)
         return field
 
 
@@ -129,6 +133,17 @@ def _half_transform(profile: Profile, window: Window, spacing: float, lengths: t
     for axis in axes:
         angles = 2.0 * np.pi * np.arange(half.shape[axis]) / lengths[axis]
         half /= _along(axis, lengths, window.transform(angles) ** 2)
+    return half
+
+
+def _around(half: Array, width: int, lengths: tuple[int, ...]) -> Array:
+    """Return the inverse transform at the nodes up to width - 1 away from the first one."""
+    shifts = np.abs(np.arange(1 - width, width))
+    for length in lengths:  # contract the first axis, and append the axis of shifts
+        frequencies = np.arange(length // 2 + 1)
+        twice = np.where((frequencies == 0) | (frequencies == length // 2), 1.0, 2.0)  # for negative frequencies
+        waves = np.cos(2.0 * np.pi / length * np.outer(frequencies, shifts)) * twice[:, None] / length
+        half = np.einsum("i...,ij->...j", half, waves)
     return half
 
 

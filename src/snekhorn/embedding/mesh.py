@@ -51,9 +51,10 @@ SMALLEST_RADIUS = 2.5  # with a smaller one, the cells would hardly be wider tha
 ROWS_PER_RADIUS = 1  # rows of boxes; more visit fewer pairs beyond the radius, but copy points more often
 COLUMNS_PER_RADIUS = 2  # columns of boxes; more visit fewer pairs, but have more boxes to manage
 SHARP = 8  # exponent of the near part for TIGHT sums
-MORE_RADIUS = 1.2  # factor between the radii that are tried; smaller tries more
-PAIRS_PER_NODE = 16  # near pairs summed in the time that the transforms take for one node of the padded grid
-PAIRS_PER_POINT = 150  # near pairs summed in the time that listing the near pairs of a point takes
+MORE_RADIUS = 1.25  # factor between the radii that are tried; smaller tries more
+PAIRS_PER_NODE = 18  # near pairs summed in the time that the transforms take for one node of the padded grid
+PAIRS_PER_POINT = 70  # near pairs summed in the time that listing the near pairs of a point takes
+MOST_PER_BOX = 1000  # sources per box assumed for the cost, because points in one place are merged
 CROWDED = 2.0  # factor by which the near pairs may grow before the radius is chosen again
 PRECISE = 2.0**12  # layouts as wide as this need float64, because float32 is too coarse for distances of near points
 LARGEST_CHARGE = 1e30  # sums of larger ones could overflow in float32
@@ -122,8 +123,6 @@ class Mesh:
         Corners of the layout.
     radius : float
         Radius of the near part, or 0 if the grid resolves the whole kernel.
-    most_pairs : float
-        Number of near pairs above which another mesh is likely to be faster.
     kernel : Kernel
     accuracy : Accuracy
     execution : Execution
@@ -134,12 +133,12 @@ class Mesh:
         low: Array,
         high: Array,
         radius: float,
-        most_pairs: float,
         kernel: Kernel,
         accuracy: Accuracy,
         execution: Execution,
     ) -> None:
-        self.radius, self.most_pairs, self.crowded = radius, most_pairs, False
+        self.radius, self.crowded = radius, False
+        self.n_pairs = 0.0  # number of near pairs of the first layout
         self.execution, self.same = execution, accuracy.same
         self.window, self.taps = Window(accuracy.width), (0,) * accuracy.width
         extent = (high - low) * SLACK
@@ -151,7 +150,7 @@ class Mesh:
         self.spacing = max(_affordable(spacing, extent, kernel, accuracy), ROUNDING * farthest)
         self.coarse = self.spacing > widest_cell
         self.n_cells = tuple(int(cells) + 1 for cells in extent / self.spacing)
-        reach = (ROWS_PER_RADIUS,) * (low.size - 1) + (COLUMNS_PER_RADIUS,)
+        reach = _reach(low.size)
         self.reach, self.sides = (0,) * (3 - low.size) + reach, tuple(accuracy.cells / boxes for boxes in reach)
         self.n_boxes = tuple(int(cells / side) + 1 for cells, side in zip(self.n_cells, self.sides, strict=True))
         self.low = (low + high - np.array(self.n_cells) * self.spacing) / 2
@@ -168,8 +167,8 @@ class Mesh:
     def around(cls, Z: Array, kernel: Kernel, accuracy: Accuracy, execution: Execution) -> Mesh:
         """Build the mesh that takes the least time for a layout."""
         low, high = corners(Z, execution)
-        radius, n_pairs = choose_radius(Z, low, high, kernel, accuracy, execution)
-        return cls(low, high, radius, CROWDED * n_pairs, kernel, accuracy, execution)
+        radius = choose_radius(Z, low, high, kernel, accuracy, execution)
+        return cls(low, high, radius, kernel, accuracy, execution)
 
     def suits(self, low: Array, high: Array) -> bool:
         """Return whether a layout with these corners fits into the mesh and needs no other one."""
@@ -213,7 +212,7 @@ class Mesh:
 
     def field_of(self, points: SortedPoints) -> Array:
         """Return the far part of the field at the nodes, without its constant."""
-        grid = np.empty(self.shape, self.dtype)
+        grid = np.empty((*self.shape[:-1], self.convolve.lengths[-1]), self.dtype)
         first_of_row = points.first[:: int(np.prod(self.n_boxes[1:]))].copy()
         window = self.window.coefficients.astype(self.dtype)
         arrays = (self.taps, first_of_row, self.sides[0], points.position, points.charge, window, grid)
@@ -245,7 +244,9 @@ class Mesh:
             shape = (self.spacing, self.radius, self.same, self.window.width == SHARP)
             arrays = (n_boxes, self.reach, *sources, *shape, near, n_pairs)
             self.execution.run(near_sums, n_rows, n * PAIRS_PER_POINT, *arrays)
-            self.crowded = float(self.execution.sum(n_pairs)) > self.most_pairs
+            total = float(self.execution.sum(n_pairs))
+            self.n_pairs = self.n_pairs or total
+            self.crowded = total > CROWDED * self.n_pairs
         return near
 
     @property
@@ -283,19 +284,20 @@ def corners(Z: Array, execution: Execution) -> tuple[Array, Array]:
 
 def choose_radius(
     Z: Array, low: Array, high: Array, kernel: Kernel, accuracy: Accuracy, execution: Execution
-) -> tuple[float, float]:
-    """Return the radius with the lowest estimated cost, or 0 if the grid alone is cheaper, and its near pairs."""
-    best = (0.0, 0.0)
+) -> float:
+    """Return the radius with the lowest estimated cost, or 0 if the grid alone is cheaper."""
+    extent, best = (high - low) * SLACK, 0.0
     if kernel is Kernel.GAUSSIAN or low.size == 1:
         return best
-    extent = (high - low) * SLACK
     lowest, radius = _cost_of_grid(extent, 0.0, accuracy), SMALLEST_RADIUS
     while radius < float(extent.max()):
         cost = _cost_of_grid(extent, radius, accuracy) + PAIRS_PER_POINT * len(Z)
         if cost < lowest:
             n_pairs = _near_pairs(Z, low, extent, radius, execution)
             if cost + n_pairs < lowest:
-                best, lowest = (radius, n_pairs), cost + n_pairs
+                best, lowest = radius, cost + n_pairs
+            elif n_pairs > lowest:  # as it will be for any larger radius
+                break
         radius *= MORE_RADIUS
     return best
 
@@ -328,17 +330,32 @@ def _padded_nodes(extent: Array, spacing: float, kernel: Kernel, accuracy: Accur
 
 
 def _near_pairs(Z: Array, low: Array, extent: Array, radius: float, execution: Execution) -> float:
-    """Return the number of pairs of points in the same box or in neighbouring boxes."""
-    n_boxes = tuple(int(boxes) + 1 for boxes in extent / radius)
+    """Return the number of pairs that the near part visits, if crowded boxes have only MOST_PER_BOX sources."""
+    reach = _reach(low.size)
+    n_boxes = tuple(int(boxes) + 1 for boxes in extent / radius * reach)
     box_of, counts = np.empty(len(Z), np.uint32), np.empty((execution.n_threads, int(np.prod(n_boxes))), np.uint32)
-    boxes = (low, 1.0 / radius, (1.0,) * low.size, n_boxes)
+    boxes = (low, 1.0 / radius, tuple(1.0 / boxes for boxes in reach), n_boxes)
     execution.run(count_points, len(counts), Z.size, Z, *boxes, box_of, counts)
-    counts = counts.sum(axis=0).reshape(n_boxes).astype(float)
-    around = counts
-    for axis in range(counts.ndim):
-        padded = np.pad(around, [(1, 1) if a == axis else (0, 0) for a in range(counts.ndim)])
-        around = sum(np.take(padded, np.arange(counts.shape[axis]) + shift, axis) for shift in range(3))
-    return float(np.sum(counts * around))
+    targets = counts.sum(axis=0, dtype=float).reshape(n_boxes)
+    sources = np.minimum(targets, MOST_PER_BOX)
+    for axis, boxes_near in enumerate(reach):
+        sources = _windowed_sum(sources, boxes_near, axis)
+    return float(np.sum(targets * sources))
+
+
+def _windowed_sum(values: Array, reach: int, axis: int) -> Array:
+    """Return the sums over all entries up to `reach` away along an axis."""
+    size = values.shape[axis]
+    padding = [(reach + 1, reach) if other == axis else (0, 0) for other in range(values.ndim)]
+    totals = np.cumsum(np.pad(values, padding), axis)
+    ends = np.arange(size) + 2 * reach + 1
+    sums: Array = np.take(totals, ends, axis) - np.take(totals, ends - 2 * reach - 1, axis)
+    return sums
+
+
+def _reach(d: int) -> tuple[int, ...]:
+    """Return the number of boxes per radius along every axis."""
+    return (ROWS_PER_RADIUS,) * (d - 1) + (COLUMNS_PER_RADIUS,)
 
 
 def _widest_cell(accuracy: Accuracy, radius: float) -> float:
@@ -349,9 +366,13 @@ def _far_part(kernel: Kernel, radius: float, m: int, offset: float) -> Profile:
     """Return the part of the kernel that the grid resolves, minus a constant."""
 
     def far(squared: Array) -> Array:
-        near = np.maximum(1.0 - (1.0 + squared) / (1.0 + radius**2), 0.0) ** m if radius else 0.0
-        part: Array = kernel(squared) * (1.0 - near) - offset
-        return part
+        part: Array = kernel(squared)
+        if radius:
+            near = np.maximum(1.0 - (1.0 + squared) / (1.0 + radius**2), 0.0)
+            for _ in range(m.bit_length() - 1):  # m is a power of 2, and squares are faster than powers
+                near *= near
+            part *= 1.0 - near
+        return part - offset
 
     return far
 

@@ -140,6 +140,14 @@ def spread_space(start, stop, taps, first, box, position, charge, window, grid):
 
 
 @compiled
+def multiply(start, stop, factors, values):
+    """Multiply rows of complex values by real factors, in place."""
+    for i in range(start, stop):
+        for j in range(factors.shape[1]):
+            values[i, j] *= factors[i, j]
+
+
+@compiled
 def gather_line(start, stop, taps, order, position, charge, window, slope, field, excess, near, out):
     """Compute the field and its derivative at the points, as the two columns of `out`.
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..runtime.execution import Execution
 from .charge_sums import Array, DirectSums, Field, Kernel
 from .far_points import outside_densest_box
-from .mesh import DEFAULT, LARGEST_CHARGE, TIGHT, Accuracy, Mesh, MeshField, corners, widest_extent
+from .mesh import DEFAULT, LARGEST_CHARGE, TIGHT, Accuracy, Mesh, MeshField, choose_radius, corners, widest_extent
 
 MOST_PAIRS = 2**27  # pairs summed directly, in the time of a step on the largest mesh; with fewer, more sums are rough
 HEAVIEST = 1e4  # charge of a point on the mesh, relative to the median; larger ones leave errors of 0.001 in float32
@@ -104,7 +104,7 @@ class GridSums:
     def _fit_mesh(self, Z: Array) -> tuple[Mesh, Indices]:
         """Return a mesh with cells as narrow as the kernel needs, and the points too far away for it.
 
-        Keep the last mesh if it suits. If too many points are far, the mesh holds them all.
+        Keep the last mesh if it suits. If too many points are far, or if that is cheaper, the mesh holds them all.
         """
         low, high = corners(Z, self.execution)
         mesh, far = self._mesh, NO_POINTS
@@ -116,7 +116,9 @@ class GridSums:
                 if far.size <= self._n_far and mesh.suits(*corners(Z[_without(far, len(Z))], self.execution)):
                     return mesh, far
             far = np.flatnonzero(outside_densest_box(Z, side))
-            far = far if self._can_sum_directly(far, Z) else NO_POINTS
+            _, cost = choose_radius(Z, low, high, self.kernel, self.accuracy, self.execution)
+            if not self._can_sum_directly(far, Z) or 2.0 * far.size * len(Z) > cost:
+                far = NO_POINTS
         near = Z[_without(far, len(Z))] if far.size else Z
         self._mesh, self._n_far = Mesh.around(near, self.kernel, self.accuracy, self.execution), far.size
         return self._mesh, far

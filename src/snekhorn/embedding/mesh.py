@@ -54,7 +54,7 @@ SHARP = 8  # exponent of the near part for TIGHT sums
 MORE_RADIUS = 1.25  # factor between the radii that are tried; smaller tries more
 PAIRS_PER_NODE = 18  # near pairs summed in the time that the transforms take for one node of the padded grid
 PAIRS_PER_POINT = 70  # near pairs summed in the time that listing the near pairs of a point takes
-MOST_PER_BOX = 1000  # sources per box assumed for the cost, because points in one place are merged
+COSTLIEST = 20_000  # cost per point, in near pairs, above which cells become wider and the sums rough
 CROWDED = 2.0  # factor by which the near pairs may grow before the radius is chosen again
 PRECISE = 2.0**12  # layouts as wide as this need float64, because float32 is too coarse for distances of near points
 LARGEST_CHARGE = 1e30  # sums of larger ones could overflow in float32
@@ -89,7 +89,7 @@ class Accuracy:
     dtype: type[np.floating[Any]]
 
 
-DEFAULT = Accuracy(4, 0.2, 4.0, 1e-2, np.float32)
+DEFAULT = Accuracy(4, 0.16, 4.0, 1e-2, np.float32)
 TIGHT = Accuracy(8, 0.18, 7.5, 5e-4, np.float64)
 
 
@@ -167,7 +167,7 @@ class Mesh:
     def around(cls, Z: Array, kernel: Kernel, accuracy: Accuracy, execution: Execution) -> Mesh:
         """Build the mesh that takes the least time for a layout."""
         low, high = corners(Z, execution)
-        radius = choose_radius(Z, low, high, kernel, accuracy, execution)
+        radius, _ = choose_radius(Z, low, high, kernel, accuracy, execution)
         return cls(low, high, radius, kernel, accuracy, execution)
 
     def suits(self, low: Array, high: Array) -> bool:
@@ -284,22 +284,27 @@ def corners(Z: Array, execution: Execution) -> tuple[Array, Array]:
 
 def choose_radius(
     Z: Array, low: Array, high: Array, kernel: Kernel, accuracy: Accuracy, execution: Execution
-) -> float:
-    """Return the radius with the lowest estimated cost, or 0 if the grid alone is cheaper."""
-    extent, best = (high - low) * SLACK, 0.0
+) -> tuple[float, float]:
+    """Return the radius with the lowest cost, or 0 if the grid alone is cheaper, and the cost, in near pairs.
+
+    The cost is infinite if no mesh has few enough nodes and near pairs.
+    """
+    extent = (high - low) * SLACK
+    best, lowest = 0.0, _cost_of_grid(extent, 0.0, kernel, accuracy)
     if kernel is Kernel.GAUSSIAN or low.size == 1:
-        return best
-    lowest, radius = _cost_of_grid(extent, 0.0, accuracy), SMALLEST_RADIUS
+        return best, lowest
+    limit, radius = min(lowest, float(COSTLIEST * len(Z))), SMALLEST_RADIUS
     while radius < float(extent.max()):
-        cost = _cost_of_grid(extent, radius, accuracy) + PAIRS_PER_POINT * len(Z)
-        if cost < lowest:
+        cost = _cost_of_grid(extent, radius, kernel, accuracy) + PAIRS_PER_POINT * len(Z)
+        if cost < limit:
             n_pairs = _near_pairs(Z, low, extent, radius, execution)
-            if cost + n_pairs < lowest:
+            if cost + n_pairs < limit:
                 best, lowest = radius, cost + n_pairs
-            elif n_pairs > lowest:  # as it will be for any larger radius
+                limit = lowest
+            elif n_pairs > limit:  # as it will be for any larger radius
                 break
         radius *= MORE_RADIUS
-    return best
+    return best, lowest
 
 
 def widest_extent(kernel: Kernel, accuracy: Accuracy, d: int) -> float:
@@ -311,9 +316,9 @@ def widest_extent(kernel: Kernel, accuracy: Accuracy, d: int) -> float:
     return float(cells * spacing / SLACK)
 
 
-def _cost_of_grid(extent: Array, radius: float, accuracy: Accuracy) -> float:
+def _cost_of_grid(extent: Array, radius: float, kernel: Kernel, accuracy: Accuracy) -> float:
     """Return the cost of the transforms in near pairs; infinite if the grid would be too large."""
-    nodes = _padded_nodes(extent, _widest_cell(accuracy, radius), Kernel.STUDENT, accuracy)
+    nodes = _padded_nodes(extent, _widest_cell(accuracy, radius), kernel, accuracy)
     return PAIRS_PER_NODE * nodes if nodes <= MOST_NODES else np.inf
 
 
@@ -330,14 +335,13 @@ def _padded_nodes(extent: Array, spacing: float, kernel: Kernel, accuracy: Accur
 
 
 def _near_pairs(Z: Array, low: Array, extent: Array, radius: float, execution: Execution) -> float:
-    """Return the number of pairs that the near part visits, if crowded boxes have only MOST_PER_BOX sources."""
+    """Return the number of pairs that the near part visits, if it merges no points."""
     reach = _reach(low.size)
     n_boxes = tuple(int(boxes) + 1 for boxes in extent / radius * reach)
     box_of, counts = np.empty(len(Z), np.uint32), np.empty((execution.n_threads, int(np.prod(n_boxes))), np.uint32)
     boxes = (low, 1.0 / radius, tuple(1.0 / boxes for boxes in reach), n_boxes)
     execution.run(count_points, len(counts), Z.size, Z, *boxes, box_of, counts)
-    targets = counts.sum(axis=0, dtype=float).reshape(n_boxes)
-    sources = np.minimum(targets, MOST_PER_BOX)
+    sources = targets = counts.sum(axis=0, dtype=float).reshape(n_boxes)
     for axis, boxes_near in enumerate(reach):
         sources = _windowed_sum(sources, boxes_near, axis)
     return float(np.sum(targets * sources))

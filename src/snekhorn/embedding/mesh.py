@@ -6,9 +6,9 @@ The Student kernel 1 / (1 + s), with s the squared distance, is split at a radiu
                                         far part   (1 - x^m) / (1 + s) for s < r^2, and 1 / (1 + s) beyond
 
 The far part is a polynomial in s inside the radius, and its first m - 1 derivatives are continuous at the radius, so
-cells of a quarter of the radius resolve it. The near part is summed directly over the pairs of points in neighbouring boxes.
-A larger radius means a smaller grid and more pairs; the radius with the lowest estimated cost is used. In small and
-dense layouts, and for the Gaussian kernel, there is no near part: the grid resolves the whole kernel.
+cells of a quarter of the radius resolve it. The near part is summed directly over pairs of points in boxes that are near
+to each other. In small and dense layouts, and for the Gaussian kernel, there is no near part: the grid resolves the
+whole kernel.
 
 The grid is least accurate for the field of a charge at its own position. This error is known, so it is subtracted.
 """
@@ -16,7 +16,6 @@ The grid is least accurate for the field of a charge at its own position. This e
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,61 +35,30 @@ from ..kernels.grid_sums import (
 from ..kernels.near_sums import near_sums
 from ..runtime.execution import Execution
 from .charge_sums import OVERFLOW, Array, Kernel
-from .convolution import DECAY, Convolution, Profile, Window
+from .convolution import Convolution, Profile, Window
+from .mesh_size import (
+    PAIRS_PER_POINT,
+    REACH,
+    SLACK,
+    Accuracy,
+    affordable,
+    boxes_per_radius,
+    choose_radius,
+    widest_cell,
+)
 
 FEWEST_CELLS = 32  # along the layout's widest axis; with fewer, small layouts would fall into a handful of cells
-MOST_NODES = 2**24  # of the padded grid; more take more memory
-WIDER = 1.1  # factor by which cells are widened until the grid has few enough nodes
 SMALLEST_CELL = 1e-4  # smaller cells would only add rounding errors
 ROUNDING = 1e-12  # smallest cell relative to the largest coordinate; smaller cells would be lost to rounding
-REACH = {Kernel.STUDENT: np.inf, Kernel.GAUSSIAN: 6.5}  # exp(-6.5^2) is below 1e-18
 LARGEST = 1e100  # larger coordinates could overflow when squared
-SLACK = 1.08  # room for the layout to grow; smaller rebuilds the grid more often, larger makes it larger
 TABLE_SIZE = {1: 64, 2: 64, 3: 16}  # fractions of a cell per axis at which the own field of a charge is tabulated
-SMALLEST_RADIUS = 2.5  # with a smaller one, the cells would hardly be wider than without a radius
-ROWS_PER_RADIUS = 1  # rows of boxes; more visit fewer pairs beyond the radius, but copy points more often
-COLUMNS_PER_RADIUS = 2  # columns of boxes; more visit fewer pairs, but have more boxes to manage
 SHARP = 8  # exponent of the near part for TIGHT sums
-MORE_RADIUS = 1.25  # factor between the radii that are tried; smaller tries more
-PAIRS_PER_NODE = 18  # near pairs summed in the time that the transforms take for one node of the padded grid
-PAIRS_PER_POINT = 70  # near pairs summed in the time that listing the near pairs of a point takes
-COSTLIEST = 20_000  # cost per point, in near pairs, above which cells become wider and the sums rough
 CROWDED = 2.0  # factor by which the near pairs may grow before the radius is chosen again
 PRECISE = 2.0**12  # layouts as wide as this need float64, because float32 is too coarse for distances of near points
 LARGEST_CHARGE = 1e30  # sums of larger ones could overflow in float32
 
 SPREAD = {1: spread_line, 2: spread_plane, 3: spread_space}
 GATHER = {1: gather_line, 2: gather_plane, 3: gather_space}
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """Resolution and precision of the sums. Wider cells are faster and less accurate.
-
-    The relative L2 errors of the field and its gradient are below 2e-4 and 5e-3 for DEFAULT, 1e-6 and 1e-5 for TIGHT.
-
-    Attributes
-    ----------
-    width : int
-        Nodes that a point touches along an axis. It is also the exponent m of the near part.
-    spacing : float
-        Cell width without a near part.
-    cells : float
-        Number of cells per radius with a near part.
-    same : float
-        Distance below which points of a crowded place may be merged.
-    dtype : float32 or float64
-    """
-
-    width: int
-    spacing: float
-    cells: float
-    same: float
-    dtype: type[np.floating[Any]]
-
-
-DEFAULT = Accuracy(4, 0.16, 4.0, 1e-2, np.float32)
-TIGHT = Accuracy(8, 0.18, 7.5, 5e-4, np.float64)
 
 
 @dataclass(frozen=True)
@@ -140,24 +108,26 @@ class Mesh:
         self.radius, self.crowded = radius, False
         self.n_pairs = 0.0  # number of near pairs of the first layout
         self.execution, self.same = execution, accuracy.same
-        self.window, self.taps = Window(accuracy.width), (0,) * accuracy.width
+        width, narrowest = accuracy.of(kernel)
+        self.window, self.taps = Window(width), (0,) * width
         extent = (high - low) * SLACK
         self.dtype = np.dtype(accuracy.dtype if extent.max() < PRECISE else np.float64)
         farthest = float(np.maximum(np.abs(low), np.abs(high)).max())
-        widest_cell = _widest_cell(accuracy, radius)
+        widest = widest_cell(kernel, accuracy, radius)
         spacing = max(float(extent.max()) / FEWEST_CELLS, SMALLEST_CELL)  # enough for small layouts
-        spacing = widest_cell if radius else min(widest_cell, spacing)
-        self.spacing = max(_affordable(spacing, extent, kernel, accuracy), ROUNDING * farthest)
-        self.coarse = self.spacing > widest_cell
+        spacing = widest if radius else min(widest, spacing)
+        self.spacing = max(affordable(spacing, extent, kernel, accuracy), ROUNDING * farthest)
+        self.coarse = self.spacing > widest
         self.n_cells = tuple(int(cells) + 1 for cells in extent / self.spacing)
-        reach = _reach(low.size)
-        self.reach, self.sides = (0,) * (3 - low.size) + reach, tuple(accuracy.cells / boxes for boxes in reach)
+        per_radius = boxes_per_radius(low.size)
+        self.reach = (0,) * (3 - low.size) + per_radius
+        self.sides = tuple(accuracy.cells / boxes for boxes in per_radius)
         self.n_boxes = tuple(int(cells / side) + 1 for cells, side in zip(self.n_cells, self.sides, strict=True))
         self.low = (low + high - np.array(self.n_cells) * self.spacing) / 2
-        self.shape = tuple(cells + accuracy.width for cells in self.n_cells)
+        self.shape = tuple(cells + width for cells in self.n_cells)
         # A constant is subtracted from the kernel for precision in small layouts, where the kernel hardly varies.
-        self.offset = float(kernel(np.sum(extent**2))) if self.spacing < accuracy.spacing else 0.0
-        far = _far_part(kernel, radius, accuracy.width, self.offset)
+        self.offset = float(kernel(np.sum(extent**2))) if self.spacing < narrowest else 0.0
+        far = _far_part(kernel, radius, width, self.offset)
         reach = np.inf if self.offset else REACH[kernel]
         self.convolve = Convolution(far, self.window, self.spacing, self.shape, reach, self.dtype)
         excess = _self_field_excess(self.convolve, self.window, self.spacing, float(far(np.zeros(1))[0]))
@@ -235,14 +205,14 @@ class Mesh:
     def _near_part(self, points: SortedPoints, targets: SortedPoints) -> Array:
         """Return the near part of the field and its gradient at the targets, in sorted order."""
         d, n = targets.position.shape
-        near = np.zeros((n, d + 1), self.dtype)
+        near = np.empty((n, d + 1), self.dtype) if self.radius else np.zeros((n, d + 1), self.dtype)
         if self.radius:
             n_boxes = (1,) * (3 - d) + self.n_boxes
             n_rows = n_boxes[0] * n_boxes[1]
             n_pairs = np.zeros(n_rows)
-            sources = (points.first, points.position, points.charge, targets.first, targets.position)
-            shape = (self.spacing, self.radius, self.same, self.window.width == SHARP)
-            arrays = (n_boxes, self.reach, *sources, *shape, near, n_pairs)
+            sources, at = (points.first, points.position, points.charge), (targets.first, targets.position)
+            split = (self.spacing, self.radius, self.same, self.window.width == SHARP)
+            arrays = (n_boxes, self.reach, sources, at, split, near, n_pairs)
             self.execution.run(near_sums, n_rows, n * PAIRS_PER_POINT, *arrays)
             total = float(self.execution.sum(n_pairs))
             self.n_pairs = self.n_pairs or total
@@ -280,90 +250,6 @@ def corners(Z: Array, execution: Execution) -> tuple[Array, Array]:
     if not ((low > -LARGEST).all() and (high < LARGEST).all()):  # NaN also fails this test
         raise NumericalOverflowError(OVERFLOW)
     return low, high
-
-
-def choose_radius(
-    Z: Array, low: Array, high: Array, kernel: Kernel, accuracy: Accuracy, execution: Execution
-) -> tuple[float, float]:
-    """Return the radius with the lowest cost, or 0 if the grid alone is cheaper, and the cost, in near pairs.
-
-    The cost is infinite if no mesh has few enough nodes and near pairs.
-    """
-    extent = (high - low) * SLACK
-    best, lowest = 0.0, _cost_of_grid(extent, 0.0, kernel, accuracy)
-    if kernel is Kernel.GAUSSIAN or low.size == 1:
-        return best, lowest
-    limit, radius = min(lowest, float(COSTLIEST * len(Z))), SMALLEST_RADIUS
-    while radius < float(extent.max()):
-        cost = _cost_of_grid(extent, radius, kernel, accuracy) + PAIRS_PER_POINT * len(Z)
-        if cost < limit:
-            n_pairs = _near_pairs(Z, low, extent, radius, execution)
-            if cost + n_pairs < limit:
-                best, lowest = radius, cost + n_pairs
-                limit = lowest
-            elif n_pairs > limit:  # as it will be for any larger radius
-                break
-        radius *= MORE_RADIUS
-    return best, lowest
-
-
-def widest_extent(kernel: Kernel, accuracy: Accuracy, d: int) -> float:
-    """Return the width of the widest layout for which a mesh needs neither wider cells nor a larger radius."""
-    radius = 0.0 if kernel is Kernel.GAUSSIAN or d == 1 else SMALLEST_RADIUS
-    spacing = _widest_cell(accuracy, radius)
-    side = MOST_NODES ** (1.0 / d) - (1 + DECAY) * accuracy.width
-    cells = side / 2 if kernel is Kernel.STUDENT else side - REACH[kernel] / spacing
-    return float(cells * spacing / SLACK)
-
-
-def _cost_of_grid(extent: Array, radius: float, kernel: Kernel, accuracy: Accuracy) -> float:
-    """Return the cost of the transforms in near pairs; infinite if the grid would be too large."""
-    nodes = _padded_nodes(extent, _widest_cell(accuracy, radius), kernel, accuracy)
-    return PAIRS_PER_NODE * nodes if nodes <= MOST_NODES else np.inf
-
-
-def _affordable(spacing: float, extent: Array, kernel: Kernel, accuracy: Accuracy) -> float:
-    """Return the spacing, or a wider one if the grid would have too many nodes."""
-    while _padded_nodes(extent, spacing, kernel, accuracy) > MOST_NODES:
-        spacing *= WIDER
-    return spacing
-
-
-def _padded_nodes(extent: Array, spacing: float, kernel: Kernel, accuracy: Accuracy) -> float:
-    cells = extent / spacing + accuracy.width
-    return float(np.prod(cells + np.minimum(cells, REACH[kernel] / spacing) + DECAY * accuracy.width))
-
-
-def _near_pairs(Z: Array, low: Array, extent: Array, radius: float, execution: Execution) -> float:
-    """Return the number of pairs that the near part visits, if it merges no points."""
-    reach = _reach(low.size)
-    n_boxes = tuple(int(boxes) + 1 for boxes in extent / radius * reach)
-    box_of, counts = np.empty(len(Z), np.uint32), np.empty((execution.n_threads, int(np.prod(n_boxes))), np.uint32)
-    boxes = (low, 1.0 / radius, tuple(1.0 / boxes for boxes in reach), n_boxes)
-    execution.run(count_points, len(counts), Z.size, Z, *boxes, box_of, counts)
-    sources = targets = counts.sum(axis=0, dtype=float).reshape(n_boxes)
-    for axis, boxes_near in enumerate(reach):
-        sources = _windowed_sum(sources, boxes_near, axis)
-    return float(np.sum(targets * sources))
-
-
-def _windowed_sum(values: Array, reach: int, axis: int) -> Array:
-    """Return the sums over all entries up to `reach` away along an axis."""
-    size = values.shape[axis]
-    padding = [(reach + 1, reach) if other == axis else (0, 0) for other in range(values.ndim)]
-    totals = np.cumsum(np.pad(values, padding), axis)
-    ends = np.arange(size) + 2 * reach + 1
-    sums: Array = np.take(totals, ends, axis) - np.take(totals, ends - 2 * reach - 1, axis)
-    return sums
-
-
-def _reach(d: int) -> tuple[int, ...]:
-    """Return the number of boxes per radius along every axis."""
-    return (ROWS_PER_RADIUS,) * (d - 1) + (COLUMNS_PER_RADIUS,)
-
-
-def _widest_cell(accuracy: Accuracy, radius: float) -> float:
-    return radius / accuracy.cells if radius else accuracy.spacing
 
 
 def _far_part(kernel: Kernel, radius: float, m: int, offset: float) -> Profile:

@@ -1,7 +1,7 @@
 """Sum the near part of the Student kernel directly over pairs of points, box by box.
 
-The near part is x^m / (1 + s), with s the squared distance and x = 1 - (1 + s) / (1 + r^2), up to the radius r, and zero
-beyond. `reach` is the number of boxes per radius along every axis, so only the boxes up to `reach` away from a box
+The near part is x^m / (1 + s), with s the squared distance and x = 1 - (1 + s) / (1 + r^2), up to the radius r, and
+zero beyond. `reach` is the number of boxes per radius along every axis, so only the boxes up to `reach` away from a box
 matter. For every row of boxes, the points of the rows around it are copied into a band that is sorted by column. The
 points near to a box are then consecutive, and one loop over them, which the compiler vectorises, computes the sums of
 a target.
@@ -117,13 +117,15 @@ def _merge(begin, end, position, charge, spacing, m, points, charges, same, slot
 
 
 @compiled
-def near_sums(
-    start, stop, n_boxes, reach, first, position, charge, first_target, target, spacing, radius, same, sharp, out, n_pairs
-):
+def near_sums(start, stop, n_boxes, reach, sources, targets, split, out, n_pairs):
     """Compute the near part of the field and its derivatives at the targets, and count pairs, for rows of boxes.
 
-    `n_boxes` are the numbers of slabs, of rows in a slab and of columns in a row.
+    `n_boxes` are the numbers of slabs, of rows in a slab and of columns in a row, `sources` are (first, position,
+    charge), `targets` are (first, position), and `split` is (spacing, radius, same, sharp).
     """
+    first, position, charge = sources
+    first_target, target = targets
+    spacing, radius, same, sharp = split
     d, n_columns = position.shape[0], n_boxes[2]
     edges = np.empty(n_columns + 1, np.uint32)  # unsigned, so that the compiled loop need not test for negative indices
     slots, mass = np.empty(SLOTS, np.int64), np.empty(SLOTS)
@@ -159,6 +161,7 @@ def near_sums(
             begin, end = edges[max(0, column - reach[2])], edges[min(n_columns, column + reach[2] + 1)]
             n_targets = first_target[base + column + 1] - first_target[base + column]
             n_pairs[row] += np.float64(n_targets) * np.float64(end - begin)
+            # Further points of the band are beyond the radius, or have no charge, so they change nothing.
             end = begin + (end - begin + STRIDE - np.uint32(1)) // STRIDE * STRIDE
             for i in range(first_target[base + column], first_target[base + column + 1]):
                 x, y = scale * target[0, i], scale * target[1, i]

@@ -112,3 +112,11 @@ def test_points_of_a_crowded_place_are_merged(d, spread, rng):
 def test_merged_points_without_charge():
     Z = np.full((2 * CROWD, 2), 3.0)
     assert not _sums(Z, np.zeros(len(Z)), Z, 4, (1, 2))[0].any()
+
+
+def test_points_next_to_the_first_one_of_a_band_are_not_lost(rng):
+    """A crowded box at the start of the band, with points that are close together but have different hashes."""
+    Z = np.full((2 * CROWD, 2), 0.5) + 2e-3 * rng.uniform(-1.0, 1.0, size=(2 * CROWD, 2))
+    charges = rng.uniform(0.1, 1.0, size=len(Z))
+    found, _ = _sums(Z, charges, Z, 4, (1, 2))
+    np.testing.assert_allclose(found[:, 0], _plain(Z, charges, Z, 4)[:, 0], rtol=1e-5)

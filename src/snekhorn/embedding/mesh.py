@@ -6,9 +6,9 @@ The Student kernel 1 / (1 + s), with s the squared distance, is split at a radiu
                                         far part   (1 - x^m) / (1 + s) for s < r^2, and 1 / (1 + s) beyond
 
 The far part is a polynomial in s inside the radius, and its first m - 1 derivatives are continuous at the radius, so
-cells of a quarter of the radius resolve it. The near part is summed directly over pairs of points in boxes that are near
-to each other. In small and dense layouts, and for the Gaussian kernel, there is no near part: the grid resolves the
-whole kernel.
+cells of a quarter of the radius resolve it. The near part is summed directly over pairs of points in boxes that are
+near to each other. In small and dense layouts, and for the Gaussian kernel, there is no near part: the grid resolves
+the whole kernel.
 
 The grid is least accurate for the field of a charge at its own position. This error is known, so it is subtracted.
 """
@@ -51,7 +51,7 @@ FEWEST_CELLS = 32  # along the layout's widest axis; with fewer, small layouts w
 SMALLEST_CELL = 1e-4  # smaller cells would only add rounding errors
 ROUNDING = 1e-12  # smallest cell relative to the largest coordinate; smaller cells would be lost to rounding
 LARGEST = 1e100  # larger coordinates could overflow when squared
-TABLE_SIZE = {1: 64, 2: 64, 3: 16}  # fractions of a cell per axis at which the own field of a charge is tabulated
+TABLE_SIZE = {1: 64, 2: 64, 3: 32}  # fractions of a cell per axis at which the own field of a charge is tabulated
 SHARP = 8  # exponent of the near part for TIGHT sums
 CROWDED = 2.0  # factor by which the near pairs may grow before the radius is chosen again
 PRECISE = 2.0**12  # layouts as wide as this need float64, because float32 is too coarse for distances of near points
@@ -113,7 +113,7 @@ class Mesh:
         extent = (high - low) * SLACK
         self.dtype = np.dtype(accuracy.dtype if extent.max() < PRECISE else np.float64)
         farthest = float(np.maximum(np.abs(low), np.abs(high)).max())
-        widest = widest_cell(kernel, accuracy, radius)
+        widest = widest_cell(kernel, accuracy, radius, low.size)
         spacing = max(float(extent.max()) / FEWEST_CELLS, SMALLEST_CELL)  # enough for small layouts
         spacing = widest if radius else min(widest, spacing)
         self.spacing = max(affordable(spacing, extent, kernel, accuracy), ROUNDING * farthest)
@@ -121,7 +121,7 @@ class Mesh:
         self.n_cells = tuple(int(cells) + 1 for cells in extent / self.spacing)
         per_radius = boxes_per_radius(low.size)
         self.reach = (0,) * (3 - low.size) + per_radius
-        self.sides = tuple(accuracy.cells / boxes for boxes in per_radius)
+        self.sides = tuple(accuracy.cells[low.size] / boxes for boxes in per_radius)
         self.n_boxes = tuple(int(cells / side) + 1 for cells, side in zip(self.n_cells, self.sides, strict=True))
         self.low = (low + high - np.array(self.n_cells) * self.spacing) / 2
         self.shape = tuple(cells + width for cells in self.n_cells)

@@ -26,7 +26,7 @@ COLUMNS_PER_RADIUS = 2  # columns of boxes; more visit fewer pairs, but have mor
 MORE_RADIUS = 1.25  # factor between the radii that are tried; smaller tries more
 PAIRS_PER_NODE = 18  # near pairs summed in the time that the transforms take for one node of the padded grid
 PAIRS_PER_POINT = 70  # near pairs summed in the time that listing the near pairs of a point takes
-COSTLIEST = 20_000  # cost per point, in near pairs, above which cells become wider and the sums rough
+COSTLIEST = 20_000  # near pairs per point; with more, cells become wider instead, and the sums rough
 
 
 class Resolution(NamedTuple):
@@ -55,8 +55,9 @@ class Accuracy:
     student, gaussian : Resolution
         Windows and cells for the two kernels. The Gaussian kernel needs a wider window: its field varies by many orders
         of magnitude, and the errors must stay far below the fields of lonely points.
-    cells : float
-        Number of cells per radius with a near part.
+    cells : tuple of float
+        Number of cells per radius with a near part, by dimension. In space, more of the charges are far away, so that
+        the errors of the grid weigh more.
     same : float
         Distance below which points of a crowded place may be merged.
     dtype : float32 or float64
@@ -64,7 +65,7 @@ class Accuracy:
 
     student: Resolution
     gaussian: Resolution
-    cells: float
+    cells: tuple[float, ...]
     same: float
     dtype: type[np.floating[Any]]
 
@@ -73,8 +74,8 @@ class Accuracy:
         return self.student if kernel is Kernel.STUDENT else self.gaussian
 
 
-DEFAULT = Accuracy(Resolution(4, 0.16), Resolution(8, 0.38), 4.0, 1e-2, np.float32)
-TIGHT = Accuracy(Resolution(8, 0.18), Resolution(8, 0.18), 7.5, 5e-4, np.float64)
+DEFAULT = Accuracy(Resolution(4, 0.16), Resolution(8, 0.38), (4.0, 4.0, 4.0, 5.0), 1e-2, np.float32)
+TIGHT = Accuracy(Resolution(8, 0.18), Resolution(8, 0.18), (7.5, 7.5, 7.5, 9.5), 5e-4, np.float64)
 
 
 def choose_radius(
@@ -88,16 +89,15 @@ def choose_radius(
     best, lowest = 0.0, _cost_of_grid(extent, 0.0, kernel, accuracy)
     if kernel is Kernel.GAUSSIAN or low.size == 1:
         return best, lowest
-    limit, radius = min(lowest, float(COSTLIEST * len(Z))), SMALLEST_RADIUS
+    radius = SMALLEST_RADIUS
     while radius < float(extent.max()):
         cost = _cost_of_grid(extent, radius, kernel, accuracy) + PAIRS_PER_POINT * len(Z)
-        if cost < limit:
+        if cost < lowest:
             n_pairs = _near_pairs(Z, low, extent, radius, execution)
-            if cost + n_pairs < limit:
-                best, lowest = radius, cost + n_pairs
-                limit = lowest
-            elif n_pairs > limit:  # as it will be for any larger radius
+            if n_pairs > min(lowest, COSTLIEST * len(Z)):  # as it will be for any larger radius
                 break
+            if cost + n_pairs < lowest:
+                best, lowest = radius, cost + n_pairs
         radius *= MORE_RADIUS
     return best, lowest
 
@@ -105,7 +105,7 @@ def choose_radius(
 def widest_extent(kernel: Kernel, accuracy: Accuracy, d: int) -> float:
     """Return the width of the widest layout for which a mesh needs neither wider cells nor a larger radius."""
     radius = 0.0 if kernel is Kernel.GAUSSIAN or d == 1 else SMALLEST_RADIUS
-    spacing = widest_cell(kernel, accuracy, radius)
+    spacing = widest_cell(kernel, accuracy, radius, d)
     side = MOST_NODES ** (1.0 / d) - (1 + DECAY) * accuracy.of(kernel).width
     cells = side / 2 if kernel is Kernel.STUDENT else side - REACH[kernel] / spacing
     return float(cells * spacing / SLACK)
@@ -113,18 +113,19 @@ def widest_extent(kernel: Kernel, accuracy: Accuracy, d: int) -> float:
 
 def _cost_of_grid(extent: Array, radius: float, kernel: Kernel, accuracy: Accuracy) -> float:
     """Return the cost of the transforms in near pairs; infinite if the grid would be too large."""
-    nodes = _padded_nodes(extent, widest_cell(kernel, accuracy, radius), kernel, accuracy)
+    nodes = padded_nodes(extent, widest_cell(kernel, accuracy, radius, extent.size), kernel, accuracy)
     return PAIRS_PER_NODE * nodes if nodes <= MOST_NODES else np.inf
 
 
 def affordable(spacing: float, extent: Array, kernel: Kernel, accuracy: Accuracy) -> float:
     """Return the spacing, or a wider one if the grid would have too many nodes."""
-    while _padded_nodes(extent, spacing, kernel, accuracy) > MOST_NODES:
+    while padded_nodes(extent, spacing, kernel, accuracy) > MOST_NODES:
         spacing *= WIDER
     return spacing
 
 
-def _padded_nodes(extent: Array, spacing: float, kernel: Kernel, accuracy: Accuracy) -> float:
+def padded_nodes(extent: Array, spacing: float, kernel: Kernel, accuracy: Accuracy) -> float:
+    """Estimate the number of nodes of a grid, with its padding."""
     width = accuracy.of(kernel).width
     cells = extent / spacing + width
     return float(np.prod(cells + np.minimum(cells, REACH[kernel] / spacing) + DECAY * width))
@@ -158,6 +159,6 @@ def boxes_per_radius(d: int) -> tuple[int, ...]:
     return (ROWS_PER_RADIUS,) * (d - 1) + (COLUMNS_PER_RADIUS,)
 
 
-def widest_cell(kernel: Kernel, accuracy: Accuracy, radius: float) -> float:
+def widest_cell(kernel: Kernel, accuracy: Accuracy, radius: float, d: int) -> float:
     """Return the width of the widest cells that resolve the part of the kernel beyond the radius."""
-    return radius / accuracy.cells if radius else accuracy.of(kernel).spacing
+    return radius / accuracy.cells[d] if radius else accuracy.of(kernel).spacing

@@ -92,8 +92,7 @@ def _merge(begin, end, position, charge, spacing, m, points, charges, same, slot
     the error is quadratic in `same`. The table of slots only remembers the last place with the same hash, so it may
     miss points that could be merged.
     """
-    start = m
-    slots[:] = 0
+    slots[:] = -1  # no place
     for k in range(begin, end):
         slot = 0
         for axis in range(position.shape[0]):
@@ -101,7 +100,7 @@ def _merge(begin, end, position, charge, spacing, m, points, charges, same, slot
             slot = slot * 31 + int(points[axis, m] / same)
         slot %= SLOTS
         found = slots[slot]
-        near = found >= start and found < m
+        near = found >= 0
         for axis in range(position.shape[0]):
             near = near and abs(points[axis, m] - points[axis, found]) < same
         if near:

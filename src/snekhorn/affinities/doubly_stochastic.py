@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..geometry.costs import Array, Cost, Matrix
 from ..runtime.checks import check_count, check_positive
+from ..runtime.execution import Execution
 from ..runtime.progress import Progress, show_progress
-from ..solvers.newton_cg import Outcome, Point, maximize
+from ..solvers.newton_cg import MAX_CG_ITERATIONS, Linear, Outcome, Point, gaps, maximize
 from ..solvers.solve_report import Reason, SolveReport
 from .affinity import Affinity
 from .entropic import KernelRows
-from .gaussian import check_bandwidth, rows_beyond, solve_bandwidth
+from .gaussian import bandwidth_in_units_of, check_bandwidth, rows_beyond
+from .measured_rows import MeasuredRows, measured_reason
 from .symmetric_dual import SymmetricDual
 from .symmetric_solver import balance
 
 SINKHORN_STEPS = 5
 LARGEST_LEAP = 4.0  # factor by which the bandwidth may decrease per solve without self-loops; more may not converge
 LOOSE = 1e-1  # tolerance at intermediate bandwidths; a smaller one takes longer
+MARGIN = 1e3  # room for the bandwidth beyond those of the rows; with more, a target out of reach takes longer
+MAX_PASSES = 1500  # over all bandwidths; problems that are not solved by then hardly improve
+MOST_CG_ITERATIONS = 300  # without self-loops, P is nearly singular at small bandwidths; fewer make steps too inexact
 
 
 class DoublyStochasticAffinity(Affinity):
@@ -83,86 +90,172 @@ class DoublyStochasticAffinity(Affinity):
         check_count(self.max_iter, "max_iter")
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
-        cost = cost.symmetrized()
+        cost = cost.symmetrized().in_own_units()
         with show_progress("Sinkhorn, newton", verbose=self.verbose) as progress:
-            scaling = _Scaling(cost, progress, self_loops=self.self_loops, max_iter=self.max_iter)
-            target = np.nan
+            scaling = _Scaling(cost, progress, self_loops=self.self_loops, tol=self.tol, max_iter=self.max_iter)
             if self.bandwidth is None:
-                target = np.log(self.usable_perplexity(self.perplexity, cost))
-                self.bandwidth_ = solve_bandwidth(
-                    cost,
-                    lambda nu: scaling.mean_entropy(scaling.solve(nu, self.tol).point),
-                    target,
-                    self_loops=self.self_loops,
-                )
+                target = float(np.log(self.usable_perplexity(self.perplexity, cost)))
+                dual, outcome = scaling.with_mean_entropy(target)
             else:
-                self.bandwidth_ = float(self.bandwidth)
-            outcome = scaling.solve(self.bandwidth_, self.tol)
+                target = np.nan
+                dual, outcome = scaling.with_bandwidth(bandwidth_in_units_of(cost, self.bandwidth))
         x = outcome.point.x
-        self.potential_ = x[0] / 2.0  # (lambda_i + lambda_j - 2 C) / 2 nu = (f_i + f_j - C) / nu
-        report = SolveReport(
-            converged=outcome.reason is Reason.CONVERGED,
-            n_iter=scaling.n_iter,
-            n_passes=scaling.n_passes,
-            marginal_gap=outcome.point.marginal_gap,
-            entropy_gap=abs(scaling.mean_entropy(outcome.point) - target),
-            reason=outcome.reason.value,
-            unsolved_rows=outcome.point.unsolved(self.tol),
-            dual_values=outcome.values,
-            **rows_beyond(entropies_of(outcome.point), target),
+        self.bandwidth_ = float(x[1, 0]) * cost.unit if self.bandwidth is None else float(self.bandwidth)
+        self.potential_ = cost.unit * x[0] / 2.0  # (lambda_i + lambda_j - 2 C) / 2 nu = (f_i + f_j - C) / nu
+        P = dual.affinity(x)
+        report = self._report(MeasuredRows.of(P, cost.execution), target, dual, outcome)
+        report.n_iter, report.n_passes = scaling.n_iter, scaling.n_passes
+        return P, report
+
+    def _report(self, rows: MeasuredRows, target: float, dual: SymmetricDual, outcome: Outcome) -> SolveReport:
+        missing = np.full(rows.sums.size, target - np.mean(rows.log_perplexities))
+        # A target is out of reach if it is missed and the bandwidth is at its bound; NaN means that there is none.
+        out_of_reach = bool(dual.held(outcome.point.x[1], missing).any())
+        to_solve = not (out_of_reach or np.isnan(target))
+        unsolved = rows.unbalanced(self.tol) | (rows.off(missing, self.tol) & to_solve)
+        return SolveReport(
+            converged=not unsolved.any(),
+            n_iter=outcome.n_iter,
+            n_passes=outcome.n_passes,
+            marginal_gap=rows.marginal_gap,
+            entropy_gap=float(np.abs(missing[0])),
+            reason=measured_reason(outcome.reason.value, unsolved),
+            unsolved_rows=np.flatnonzero(unsolved),
+            dual_values=[dual.cost.unit * value for value in outcome.values],
+            **(rows_beyond(rows.log_perplexities, target) if out_of_reach else {}),
         )
-        return scaling.dual(self.bandwidth_).affinity(x), report
 
 
 class _Scaling:
-    """Solver for f at a sequence of bandwidths, each starting from the previous solution."""
+    """Solver for the potential at a given bandwidth, or together with the bandwidth.
 
-    def __init__(self, cost: Cost, progress: Progress, *, self_loops: bool, max_iter: int) -> None:
-        self.cost, self.progress, self.self_loops, self.max_iter = cost, progress, self_loops, max_iter
+    Without self-loops, rows lose their mass at a small bandwidth. The solver then starts from a large one, lowers it
+    step by step, and starts each time from the previous solution. All solves together are limited to `max_passes`.
+    """
+
+    def __init__(self, cost: Cost, progress: Progress, *, self_loops: bool, tol: float, max_iter: int) -> None:
+        self.cost, self.progress, self.self_loops = cost, progress, self_loops
+        self.tol, self.max_iter = tol, max_iter
         self.n_iter = self.n_passes = 0
         self.lam = np.zeros(cost.n_points)
-        # Without self-loops, rows keep enough mass to scale only if the bandwidth is at least about the nearest cost.
-        nearest = KernelRows.with_bandwidth(cost, 1.0, self_loops=self_loops).nearest
-        self.bandwidth = float(cost.execution.max(nearest))
 
-    def dual(self, bandwidth: float) -> SymmetricDual:
+    def with_bandwidth(self, bandwidth: float) -> tuple[SymmetricDual, Outcome]:
+        """Solve at this bandwidth."""
+        self._approach(bandwidth)
+        dual = self._dual(bandwidth)
+        return dual, self._solve(dual, bandwidth, self.tol)
+
+    def with_mean_entropy(self, target: float) -> tuple[SymmetricDual, Outcome]:
+        """Solve for the bandwidth at which the average of -sum_j P_ij log P_ij is `target`.
+
+        Start from the median bandwidth of the ordinary entropic affinity, which is close. The outermost bandwidths of
+        its rows are bounds: beyond them, all rows have too much entropy or too little.
+        """
+        bandwidths = KernelRows.with_entropy(self.cost, target, self_loops=self.self_loops).bandwidth
+        self.n_passes += 1
+        start, execution = float(np.median(bandwidths)), self.cost.execution
+        self._approach(start)
+        dual = SymmetricDual(
+            self.cost,
+            target,
+            self.self_loops,
+            lower=float(execution.min(bandwidths)) / MARGIN,
+            upper=float(execution.max(bandwidths)) * MARGIN,
+        )
+        outcome = self._solve(SharedBandwidth(dual), start, self.tol)
+        if outcome.reason is Reason.CONVERGED:
+            return dual, outcome
+        # The entropy may hardly depend on the bandwidth, because the target is out of reach: try the bound.
+        reached = float(outcome.point.x[1, 0])
+        bound = float(dual.upper if outcome.point.gradient[1, 0] > 0.0 else dual.lower)
+        self.lam = self.lam * (bound / reached)
+        at_bound = self._solve(self._dual(bound), bound, self.tol)
+        out_of_reach = (
+            at_bound.reason is Reason.CONVERGED and SharedBandwidth(dual).evaluate(at_bound.point.x).held.all()
+        )
+        return dual, at_bound if out_of_reach else outcome
+
+    def _approach(self, bandwidth: float) -> None:
+        """Without self-loops, solve at larger bandwidths first, from one at which rows have mass to scale."""
+        if self.self_loops:
+            return
+        nearest = KernelRows.with_bandwidth(self.cost, bandwidth, self_loops=False).nearest
+        larger = float(self.cost.execution.max(nearest))
+        self.n_passes += 1
+        while larger > LARGEST_LEAP * bandwidth:
+            larger /= LARGEST_LEAP
+            if self._solve(self._dual(larger), larger, max(self.tol, LOOSE)).reason is not Reason.CONVERGED:
+                break
+
+    def _dual(self, bandwidth: float) -> SymmetricDual:
         """Return the dual problem with all bandwidths fixed."""
         return SymmetricDual(self.cost, 0.0, self.self_loops, lower=bandwidth, upper=bandwidth)
 
-    def mean_entropy(self, point: Point) -> float:
-        """Return the average of -sum_j P log P over the rows."""
-        return float(self.cost.execution.sum(entropies_of(point)) / self.cost.n_points)
-
-    def solve(self, bandwidth: float, tol: float) -> Outcome:
-        """Solve at this bandwidth; without self-loops, lower it step by step, so that rows do not lose their mass."""
-        reached = True
-        while reached and not self.self_loops and self.bandwidth > LARGEST_LEAP * bandwidth:
-            reached = self._solve(self.bandwidth / LARGEST_LEAP, max(tol, LOOSE)).reason is Reason.CONVERGED
-        return self._solve(bandwidth, tol)
-
-    def _solve(self, bandwidth: float, tol: float) -> Outcome:
-        dual = self.dual(bandwidth)
+    def _solve(self, problem: SymmetricDual | SharedBandwidth, bandwidth: float, tol: float) -> Outcome:
         x = np.stack([self.lam, np.full(self.lam.size, bandwidth)])
         if self.self_loops:  # then rows have mass to scale at any bandwidth
-            x = dual.scaled(x, SINKHORN_STEPS)
+            x = self._dual(bandwidth).scaled(x, SINKHORN_STEPS)
             self.n_passes += SINKHORN_STEPS
         else:
             self.n_passes += balance(self.cost, x)
         before = self.n_iter
         outcome = maximize(
-            dual,
-            dual.evaluate(dual.project(x)),
+            problem,
+            problem.evaluate(problem.project(x)),
             tol=tol,
             max_iter=self.max_iter,
+            max_passes=max(0, MAX_PASSES - self.n_passes),
+            max_cg=MAX_CG_ITERATIONS if self.self_loops else MOST_CG_ITERATIONS,
             progress=lambda n, gap: self.progress(before + n, gap),
         )
         self.n_iter += outcome.n_iter
         self.n_passes += 1 + outcome.n_passes
-        self.lam, self.bandwidth = outcome.point.x[0], bandwidth
+        self.lam = outcome.point.x[0]
         return outcome
 
 
-def entropies_of(point: Point) -> Array:
-    """Compute -sum_j P log P of every row: the difference of the dual's two gradients."""
-    marginal, entropy = point.gradient
-    return np.asarray(marginal - entropy)
+class SharedBandwidth:
+    """The dual in which all rows have the same gamma, which is then the bandwidth.
+
+    The dual stays concave on this subspace: project gradients and Hessian products onto it.
+    """
+
+    def __init__(self, dual: SymmetricDual) -> None:
+        self.dual, self.lower, self.upper = dual, dual.lower, dual.upper
+
+    @property
+    def execution(self) -> Execution:
+        return self.dual.execution
+
+    def evaluate(self, x: Array) -> Point:
+        point = self.dual.evaluate(x)
+        gradient = self._shared(point.gradient)
+        held = self.dual.held(x[1], gradient[1])
+        marginal_gap, entropy_gap = gaps(gradient, held, self.execution)
+        a, _, c = point.blocks
+        # One bandwidth for all rows is coupled with every lambda, and with none in particular.
+        blocks = (a, np.zeros_like(a), self._shared(np.stack([a, c]))[1])
+        return replace(
+            point,
+            gradient=gradient,
+            rhs=self._shared(point.rhs),
+            blocks=blocks,
+            held=held,
+            marginal_gap=marginal_gap,
+            entropy_gap=entropy_gap,
+        )
+
+    def hessian(self, x: Array) -> Linear:
+        product = self.dual.hessian(x)
+        return lambda step: self._shared(product(self._shared(step)))
+
+    def project(self, x: Array) -> Array:
+        return self.dual.project(self._shared(x))
+
+    def restricted_to(self, rows: NDArray[np.intp], x: Array) -> None:
+        """Return None, because no row can move without the others."""
+
+    def _shared(self, x: Array) -> Array:
+        """Replace the second row with its mean."""
+        mean = float(self.execution.sum(x[1])) / x.shape[1]
+        return np.stack([x[0], np.full(x.shape[1], mean)])

@@ -9,13 +9,15 @@ import numpy as np
 
 from ..geometry.costs import Array, Cost, Matrix
 from ..runtime.checks import check_choice, check_perplexity, check_positive
-from ..solvers.solve_report import SolveReport
-from .affinity import Affinity, closed_form_report, marginal_gap, symmetrize
-from .entropic import KernelRows
+from ..solvers.solve_report import Reason, SolveReport
+from .affinity import Affinity, closed_form_report, symmetrize
+from .entropic import REPORTED_GAP, KernelRows
+from .measured_rows import MeasuredRows
 
-WIDEST_SEARCH = 60  # maximum number of steps, by a factor of e, from the median row bandwidth; more are never needed
-MISSED = 1e-6  # if the average entropy is off by more, no bandwidth reaches the target
+WIDEST_SEARCH = 7  # steps from the median row bandwidth, by factors of e, e^2, e^4, ...; more are never needed
+MISSED = 1e-6  # an average entropy that is off by more has missed its target; smaller values are rounding errors
 FLAT = 1e-10  # smaller differences of entropies or logarithms are rounding errors
+EXTREME = 1e300  # bandwidths beyond this or its inverse, relative to the costs, change nothing
 
 
 class GaussianAffinity(Affinity):
@@ -64,6 +66,7 @@ class GaussianAffinity(Affinity):
         check_bandwidth(self.bandwidth, self.perplexity)
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
+        cost = cost.in_own_units()
         passes, target = 0, np.nan
         if self.bandwidth is None:
             target = np.log(self.usable_perplexity(self.perplexity, cost))
@@ -73,19 +76,29 @@ class GaussianAffinity(Affinity):
                 passes += 1
                 return float(self._rows(cost, bandwidth).entropy.mean())
 
-            self.bandwidth_ = solve_bandwidth(cost, mean_entropy, target, self_loops=self.self_loops)
+            bandwidth = solve_bandwidth(cost, mean_entropy, target, self_loops=self.self_loops)
         else:
-            self.bandwidth_ = float(self.bandwidth)
-        rows = self._rows(cost, self.bandwidth_)
-        P = rows.affinity(cost, self_loops=self.self_loops)
-        report = closed_form_report(
-            n_iter=passes,
-            n_passes=passes + 1,
-            marginal_gap=marginal_gap(P),
-            entropy_gap=abs(float(rows.entropy.mean()) - target),
-            **rows_beyond(rows.entropy, target),
-        )
+            bandwidth = bandwidth_in_units_of(cost, self.bandwidth)
+        self.bandwidth_ = bandwidth * cost.unit if self.bandwidth is None else float(self.bandwidth)
+        P = self._rows(cost, bandwidth).affinity(cost, self_loops=self.self_loops)
+        report = self._report(MeasuredRows.of(P, cost.execution), target, cost.degrees + bool(self.self_loops))
+        report.n_iter, report.n_passes = passes, passes + 1
         return (symmetrize(P) if self.symmetrize else P), report
+
+    def _report(self, rows: MeasuredRows, target: float, n_entries: Array) -> SolveReport:
+        beyond = rows_beyond(rows.log_perplexities, target)
+        above, below = bool(beyond["floor_rows"].size), bool(beyond["unreachable_rows"].size)
+        # A target that is missed at some bandwidth is out of reach only if no row can move any closer to it.
+        moving = (above & ~rows.lowest(MISSED)) | (below & ~rows.highest(n_entries, MISSED))
+        unsolved = rows.unbalanced(REPORTED_GAP) | moving
+        return closed_form_report(
+            converged=not unsolved.any(),
+            reason=(Reason.ROUNDING if unsolved.any() else Reason.CLOSED_FORM).value,
+            marginal_gap=rows.marginal_gap,
+            entropy_gap=abs(float(rows.log_perplexities.mean()) - target),
+            unsolved_rows=np.flatnonzero(unsolved),
+            **beyond,
+        )
 
     def _rows(self, cost: Cost, bandwidth: float) -> KernelRows:
         return KernelRows.with_bandwidth(cost, bandwidth, self_loops=self.self_loops)
@@ -97,6 +110,11 @@ def check_bandwidth(bandwidth: Any, perplexity: Any) -> None:
         check_perplexity(perplexity)
     else:
         check_positive(bandwidth, "bandwidth")
+
+
+def bandwidth_in_units_of(cost: Cost, bandwidth: float) -> float:
+    """Return a bandwidth given by the user in the unit of these costs."""
+    return float(np.clip(bandwidth / cost.unit, 1.0 / EXTREME, EXTREME))
 
 
 def rows_beyond(entropy: Array, target: float) -> dict[str, Any]:
@@ -121,21 +139,19 @@ def solve_bandwidth(cost: Cost, mean_entropy: Callable[[float], float], target: 
 
     here, value = start, gap(start)
     direction = 1.0 if value < 0.0 else -1.0
-    for _ in range(WIDEST_SEARCH):
-        there = here + direction
+    for step in range(WIDEST_SEARCH):  # costs of two scales leave the entropy flat between them: never stop early
+        there = here + direction * 2.0**step
         moved = gap(there)
         if value * moved <= 0.0:
             return float(np.exp(find_root(gap, here, value, there, moved)))
-        if abs(moved - value) < FLAT:
-            break  # too many points at the nearest distance (duplicates), or too few neighbours
         here, value = there, moved
-    return float(np.exp(here))
+    return float(np.exp(here))  # too many points at the nearest distance (duplicates), or too few neighbours
 
 
 def find_root(gap: Callable[[float], float], a: float, gap_a: float, b: float, gap_b: float) -> float:
     """Find the root of `gap` between a and b, where its values are known, by the Illinois method.
 
-    SciPy's root finders would evaluate both ends again, and each evaluation here is a complete solve.
+    SciPy's root finders would evaluate both ends again.
     """
     for _ in range(100):
         if gap_b == 0.0 or abs(b - a) < FLAT:

@@ -97,7 +97,7 @@ class SymmetricEntropicAffinity(Affinity):
             check_count(self.max_iter, "max_iter")
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
-        cost = cost.symmetrized()
+        cost = cost.symmetrized().in_own_units()
         log_perplexity = float(np.log(self.usable_perplexity(self.perplexity, cost)))
         solver = SymmetricSolver(
             tol=self.tol,
@@ -108,14 +108,15 @@ class SymmetricEntropicAffinity(Affinity):
             max_iter=self.max_iter,
             verbose=self.verbose,
         )
-        dual, x, report = solver.solve(cost, log_perplexity, self._last_solution(cost.n_points))
-        self.marginal_dual_, self.entropy_dual_ = x
-        return dual.affinity(x), report
+        dual, x, report = solver.solve(cost, log_perplexity, self._last_solution(cost))
+        self.marginal_dual_, self.entropy_dual_ = cost.unit * x
+        P = dual.affinity(x)
+        return P, solver.measured(report, P, dual, x)
 
-    def _last_solution(self, n: int) -> Array | None:
+    def _last_solution(self, cost: Cost) -> Array | None:
         """Return the solution of the previous call to `fit` if it can serve as a starting point."""
         if not self.warm_start or not hasattr(self, "report_"):
             return None
-        if not self.report_.converged or self.entropy_dual_.size != n:
+        if not self.report_.converged or self.entropy_dual_.size != cost.n_points:
             return None
-        return np.stack([self.marginal_dual_, self.entropy_dual_])
+        return np.asarray(np.stack([self.marginal_dual_, self.entropy_dual_]) / cost.unit)

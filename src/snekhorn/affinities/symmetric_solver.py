@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ..geometry.costs import Array, Cost, NeighborGraph
+from ..geometry.costs import Array, Cost, Matrix, NeighborGraph
 from ..kernels.row_balancing import balance_rows
 from ..runtime.progress import show_progress
 from ..solvers.dual_ascent import ascend
@@ -15,6 +15,7 @@ from ..solvers.newton_cg import Outcome, Point, maximize
 from ..solvers.solve_report import Reason, SolveReport
 from .entropic import KernelRows
 from .hubs import feed_starved, metropolis_entropies
+from .measured_rows import MeasuredRows, measured_reason
 from .symmetric_dual import SymmetricDual
 
 Solver: TypeAlias = Literal["newton", "adam", "sgd", "lbfgs"]
@@ -64,7 +65,7 @@ class SymmetricSolver:
         dual, x_local, report = self._maximum(local, log_perplexity, None if last is None else last[:, order])
         x = np.empty_like(x_local)
         x[:, order] = x_local
-        return replace(dual, cost=cost), x, report.renumbered(order)
+        return dual.restored(cost, order), x, report.renumbered(order)
 
     def _maximum(
         self, cost: Cost, log_perplexity: float, last: Array | None
@@ -136,7 +137,7 @@ class SymmetricSolver:
 
     def _report(self, outcome: Outcome, dual: SymmetricDual, lowered: Array, n_passes: int) -> SolveReport:
         point = outcome.point
-        at_ceiling = (point.x[1] >= dual.upper) & (point.gradient[1] > self.tol) & (self.solver == "newton")
+        at_ceiling = (point.x[1] >= dual.upper) & (point.gradient[1] > self.tol)
         return SolveReport(
             converged=outcome.reason is Reason.CONVERGED,
             n_iter=outcome.n_iter,
@@ -147,7 +148,26 @@ class SymmetricSolver:
             floor_rows=np.flatnonzero((point.x[1] <= dual.lower) & point.held),
             unreachable_rows=np.flatnonzero(lowered | at_ceiling),
             unsolved_rows=point.unsolved(self.tol),
-            dual_values=outcome.values,
+            dual_values=[dual.cost.unit * value for value in outcome.values],
+        )
+
+    def measured(self, report: SolveReport, P: Matrix, dual: SymmetricDual, x: Array) -> SolveReport:
+        """Return the report with everything that the stored P itself shows."""
+        rows = MeasuredRows.of(P, dual.execution)
+        missing = dual.log_perplexity - rows.log_perplexities
+        held = dual.held(x[1], missing)
+        gap = np.where(held, 0.0, missing)
+        unsolved = rows.unbalanced(self.tol) | rows.off(gap, self.tol)
+        at_ceiling = held & (missing > 0.0) & rows.off(missing, self.tol)
+        return replace(
+            report,
+            converged=not unsolved.any(),
+            marginal_gap=rows.marginal_gap,
+            entropy_gap=float(np.max(np.abs(gap))),
+            reason=measured_reason(report.reason, unsolved),
+            floor_rows=np.flatnonzero(held & (missing < 0.0)),
+            unreachable_rows=np.union1d(report.unreachable_rows, np.flatnonzero(at_ceiling)),
+            unsolved_rows=np.flatnonzero(unsolved),
         )
 
 

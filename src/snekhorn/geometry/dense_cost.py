@@ -6,8 +6,9 @@ over all pairs (`map_pairs`), and a few row-wise quantities. `DenseCost` and `Ne
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,12 +26,30 @@ Matrix: TypeAlias = Any  # a dense array or a CSR matrix
 PairFormula: TypeAlias = Callable[[Array, Any, Any], Array]  # costs, rows i and columns j -> entries
 
 
+# Units are powers of two to a multiple of this. If it is larger, squares of costs overflow inside the solvers; if it is
+# smaller, costs of ordinary size are copied for nothing.
+UNIT_STEP = 400
+LARGEST_STEP = 2  # the next one is out of the range of float64
+LARGEST_EXPONENT = 1000  # of a cost in its own unit; a little below the range of float64
+UNIT_SAMPLE = 128  # rows of a matrix, or edges of a graph, that set the unit; more take longer
+
+
 @dataclass(frozen=True)
 class DenseCost:
-    """Full symmetric cost matrix with zero diagonal."""
+    """Full symmetric cost matrix with zero diagonal.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+    execution : Execution
+        Where loops over rows run.
+    unit : float
+        Unit of the costs: those of the user are `unit` times `matrix`.
+    """
 
     matrix: Array
     execution: Execution = field(default_factory=Threads)
+    unit: float = 1.0
 
     @property
     def n_points(self) -> int:
@@ -97,6 +116,32 @@ class DenseCost:
     def symmetrized(self) -> DenseCost:
         """Return the costs themselves, which are already symmetric."""
         return self
+
+    def in_own_units(self) -> DenseCost:
+        """Return the same costs in a unit in which their squares neither overflow nor underflow."""
+        unit = own_unit(self.matrix)
+        return self if unit == 1.0 else replace(self, matrix=self.matrix / unit, unit=unit * self.unit)
+
+
+def own_unit(costs: Array) -> float:
+    """Return a power of two as the unit of these costs: 1 unless a typical cost is very large or very small.
+
+    Dividing by it changes no digit of a cost.
+    """
+    sample = costs[np.linspace(0, len(costs) - 1, min(len(costs), UNIT_SAMPLE)).astype(np.intp)]
+    positive = sample[sample > 0.0]
+    if positive.size == 0:
+        positive = costs[costs > 0.0]
+    if positive.size == 0:
+        return 1.0
+    step = round(_exponent(np.median(positive)) / UNIT_STEP)
+    if step:  # the largest cost must stay finite
+        step = max(step, math.ceil((_exponent(costs.max()) - LARGEST_EXPONENT) / UNIT_STEP))
+    return float(2.0 ** (UNIT_STEP * int(np.clip(step, -LARGEST_STEP, LARGEST_STEP))))
+
+
+def _exponent(value: Any) -> int:
+    return int(np.frexp(value)[1])
 
 
 def row_blocks(n: int) -> Iterator[slice]:

@@ -13,7 +13,7 @@ from scipy import sparse
 from ..errors import InputError
 from ..kernels import RowLoop, graph_rows
 from ..runtime.execution import Execution, Threads
-from .dense_cost import PairFormula
+from .dense_cost import PairFormula, own_unit
 from .distance_metrics import Array
 
 MANY_POINTS = 100_000  # passes over larger graphs are memory-bound, so a local order of the points pays off
@@ -40,6 +40,8 @@ class NeighborGraph:
         if there is no data to search.
     symmetric : bool
         Whether the graph is known to be symmetric.
+    unit : float
+        Unit of the costs: those of the user are `unit` times `costs`.
     """
 
     indptr: NDArray[np.integer[Any]]
@@ -49,6 +51,7 @@ class NeighborGraph:
     recall: float | None = None
     search_among: Callable[[NDArray[np.intp], int], NeighborGraph] | None = None
     symmetric: bool = False
+    unit: float = 1.0
 
     def __post_init__(self) -> None:
         # Always use SciPy's index type: loops would be compiled again for every other type.
@@ -142,6 +145,11 @@ class NeighborGraph:
             self._check_both_directions()
         return self._both_ways()
 
+    def in_own_units(self) -> NeighborGraph:
+        """Return the same costs in a unit in which their squares neither overflow nor underflow."""
+        unit = own_unit(self.costs)
+        return self if unit == 1.0 else replace(self, costs=self.costs / unit, unit=unit * self.unit)
+
     def joined(self, other: NeighborGraph) -> NeighborGraph:
         """Return the graph with the edges of both graphs."""
         union = self._union(self._sorted_csr(), _sorted_rows(other.as_matrix(other.costs, None)))
@@ -154,7 +162,7 @@ class NeighborGraph:
         degrees = np.zeros(self.n_points, dtype=np.intp)
         degrees[points] = found.degrees
         indptr = np.concatenate([[0], np.cumsum(degrees)])
-        extra = NeighborGraph(indptr, points[found.indices], found.costs, self.execution, recall=self.recall)
+        extra = NeighborGraph(indptr, points[found.indices], found.costs / self.unit, self.execution, self.recall)
         return self.joined(extra.symmetrized())
 
     def local_order(self) -> NDArray[np.intp] | None:
@@ -177,7 +185,7 @@ class NeighborGraph:
         indptr = np.concatenate([[0], np.cumsum(self.degrees[order])]).astype(self.indptr.dtype)
         new = (np.empty_like(self.indices), np.empty_like(self.costs))
         self._run(graph_rows.permute_rows, order, places, self.indptr, self.indices, self.costs, indptr, *new)
-        return NeighborGraph(indptr, *new, self.execution, self.recall, symmetric=self.symmetric)
+        return NeighborGraph(indptr, *new, self.execution, self.recall, symmetric=self.symmetric, unit=self.unit)
 
     def around(self, rows: NDArray[np.intp]) -> tuple[NeighborGraph, NDArray[np.intp]]:
         """Return the subgraph of the edges of `rows`, and its points: `rows` first, then their neighbours."""

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import NumericalOverflowError
-from ..geometry.costs import Cost, Matrix, NeighborGraph, build_cost
+from ..geometry.costs import Array, Cost, Matrix, NeighborGraph, build_cost
 from ..geometry.dense_cost import symmetrize_in_place
 from ..runtime.checks import check_choice, check_perplexity, clamp_perplexity
 from ..runtime.execution import choose_execution
@@ -181,6 +181,13 @@ def closed_form_report(**extra: Any) -> SolveReport:
         **{"marginal_gap": np.nan, "entropy_gap": np.nan},
     }
     return SolveReport(**{**defaults, **extra})
+
+
+def in_user_units(cost: Cost, values: Array) -> Array:
+    """Convert values from the unit of these costs to that of the user; values out of range become the largest ones."""
+    largest = np.finfo(float).max
+    with np.errstate(over="ignore"):
+        return np.asarray(np.clip(cost.unit * values, -largest, largest))
 
 
 def symmetrize(P: Matrix) -> Matrix:

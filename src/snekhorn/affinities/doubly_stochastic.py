@@ -14,17 +14,18 @@ from ..runtime.execution import Execution
 from ..runtime.progress import Progress, show_progress
 from ..solvers.newton_cg import MAX_CG_ITERATIONS, Linear, Outcome, Point, gaps, maximize
 from ..solvers.solve_report import Reason, SolveReport
-from .affinity import Affinity
+from .affinity import Affinity, in_user_units
 from .entropic import KernelRows
-from .gaussian import bandwidth_in_units_of, check_bandwidth, rows_beyond
+from .gaussian import bandwidth_in_units_of, bracket, check_bandwidth, rows_beyond, solve_bandwidth
 from .measured_rows import MeasuredRows, measured_reason
 from .symmetric_dual import SymmetricDual
 from .symmetric_solver import balance
 
 SINKHORN_STEPS = 5
 LARGEST_LEAP = 4.0  # factor by which the bandwidth may decrease per solve without self-loops; more may not converge
-LOOSE = 1e-1  # tolerance at intermediate bandwidths; a smaller one takes longer
-MARGIN = 1e3  # room for the bandwidth beyond those of the rows; with more, a target out of reach takes longer
+LOOSE = 1e-2  # tolerance at intermediate bandwidths; a smaller one takes longer
+MARGIN = 10.0  # room for the bandwidth beyond those of the rows; with more, a target out of reach takes longer
+SHARPEST = 1e-7  # smallest bandwidth, relative to the nearest cost; below it, rounding errors exceed the tolerance
 MAX_PASSES = 1500  # over all bandwidths; problems that are not solved by then hardly improve
 MOST_CG_ITERATIONS = 300  # without self-loops, P is nearly singular at small bandwidths; fewer make steps too inexact
 
@@ -100,8 +101,8 @@ class DoublyStochasticAffinity(Affinity):
                 target = np.nan
                 dual, outcome = scaling.with_bandwidth(bandwidth_in_units_of(cost, self.bandwidth))
         x = outcome.point.x
-        self.bandwidth_ = float(x[1, 0]) * cost.unit if self.bandwidth is None else float(self.bandwidth)
-        self.potential_ = cost.unit * x[0] / 2.0  # (lambda_i + lambda_j - 2 C) / 2 nu = (f_i + f_j - C) / nu
+        self.bandwidth_ = float(in_user_units(cost, x[1, 0])) if self.bandwidth is None else float(self.bandwidth)
+        self.potential_ = in_user_units(cost, x[0] / 2.0)  # (lambda_i + lambda_j - 2 C) / 2 nu = (f_i + f_j - C) / nu
         P = dual.affinity(x)
         report = self._report(MeasuredRows.of(P, cost.execution), target, dual, outcome)
         report.n_iter, report.n_passes = scaling.n_iter, scaling.n_passes
@@ -129,8 +130,7 @@ class DoublyStochasticAffinity(Affinity):
 class _Scaling:
     """Solver for the potential at a given bandwidth, or together with the bandwidth.
 
-    Without self-loops, rows lose their mass at a small bandwidth. The solver then starts from a large one, lowers it
-    step by step, and starts each time from the previous solution. All solves together are limited to `max_passes`.
+    Each solve starts from the previous solution. All solves together are limited to MAX_PASSES.
     """
 
     def __init__(self, cost: Cost, progress: Progress, *, self_loops: bool, tol: float, max_iter: int) -> None:
@@ -138,60 +138,56 @@ class _Scaling:
         self.tol, self.max_iter = tol, max_iter
         self.n_iter = self.n_passes = 0
         self.lam = np.zeros(cost.n_points)
+        # Without self-loops, rows keep enough mass to scale only if the bandwidth is at least about the nearest cost.
+        nearest = KernelRows.with_bandwidth(cost, 1.0, self_loops=self_loops).nearest
+        self.bandwidth = float(cost.execution.max(nearest))
 
     def with_bandwidth(self, bandwidth: float) -> tuple[SymmetricDual, Outcome]:
         """Solve at this bandwidth."""
-        self._approach(bandwidth)
         dual = self._dual(bandwidth)
-        return dual, self._solve(dual, bandwidth, self.tol)
+        return dual, self._solve(bandwidth, self.tol)
 
     def with_mean_entropy(self, target: float) -> tuple[SymmetricDual, Outcome]:
-        """Solve for the bandwidth at which the average of -sum_j P_ij log P_ij is `target`.
+        """Solve for the bandwidth at which the average log perplexity of the rows is `target`.
 
-        Start from the median bandwidth of the ordinary entropic affinity, which is close. The outermost bandwidths of
-        its rows are bounds: beyond them, all rows have too much entropy or too little.
+        Find two bandwidths with loose solves, one on each side. Between them, solve for the potential and the bandwidth
+        together. If this fails, because the problem is nearly singular, search for the bandwidth with tight solves. A
+        bandwidth at its bound means that the target is out of reach.
         """
-        bandwidths = KernelRows.with_entropy(self.cost, target, self_loops=self.self_loops).bandwidth
-        self.n_passes += 1
-        start, execution = float(np.median(bandwidths)), self.cost.execution
-        self._approach(start)
-        dual = SymmetricDual(
-            self.cost,
-            target,
-            self.self_loops,
-            lower=float(execution.min(bandwidths)) / MARGIN,
-            upper=float(execution.max(bandwidths)) * MARGIN,
-        )
-        outcome = self._solve(SharedBandwidth(dual), start, self.tol)
-        if outcome.reason is Reason.CONVERGED:
-            return dual, outcome
-        # The entropy may hardly depend on the bandwidth, because the target is out of reach: try the bound.
-        reached = float(outcome.point.x[1, 0])
-        bound = float(dual.upper if outcome.point.gradient[1, 0] > 0.0 else dual.lower)
-        self.lam = self.lam * (bound / reached)
-        at_bound = self._solve(self._dual(bound), bound, self.tol)
-        out_of_reach = (
-            at_bound.reason is Reason.CONVERGED and SharedBandwidth(dual).evaluate(at_bound.point.x).held.all()
-        )
-        return dual, at_bound if out_of_reach else outcome
+        rows = KernelRows.with_entropy(self.cost, target, self_loops=self.self_loops)
+        sharpest = SHARPEST * float(np.median(rows.nearest))
+        lower = max(float(self.cost.execution.min(rows.bandwidth)) / MARGIN, sharpest)
+        upper = float(self.cost.execution.max(rows.bandwidth)) * MARGIN
+        typical = float(np.clip(np.median(rows.bandwidth), lower, upper))
+        dual = SymmetricDual(self.cost, target, self.self_loops, lower=lower, upper=upper)
 
-    def _approach(self, bandwidth: float) -> None:
-        """Without self-loops, solve at larger bandwidths first, from one at which rows have mass to scale."""
-        if self.self_loops:
-            return
-        nearest = KernelRows.with_bandwidth(self.cost, bandwidth, self_loops=False).nearest
-        larger = float(self.cost.execution.max(nearest))
-        self.n_passes += 1
-        while larger > LARGEST_LEAP * bandwidth:
-            larger /= LARGEST_LEAP
-            if self._solve(self._dual(larger), larger, max(self.tol, LOOSE)).reason is not Reason.CONVERGED:
-                break
+        def gap(bandwidth: float, tol: float) -> float:
+            return -float(np.mean(dual.evaluate(self._solve(bandwidth, tol).point.x).gradient[1]))
+
+        a, gap_a, b, gap_b = bracket(lambda nu: gap(nu, max(self.tol, LOOSE)), typical, lower, upper)
+        if gap_a * gap_b < 0.0:
+            between = float(np.exp(b - gap_b * (b - a) / (gap_b - gap_a)))
+            outcome = self._run(SharedBandwidth(dual), between, self.tol)
+            if outcome.reason is Reason.CONVERGED or self.n_passes > MAX_PASSES:
+                return dual, outcome
+        start = float(np.clip(self.bandwidth, lower, upper))
+        found = solve_bandwidth(lambda nu: gap(nu, self.tol), start, lower, upper)
+        return dual, self._solve(found, self.tol)
 
     def _dual(self, bandwidth: float) -> SymmetricDual:
         """Return the dual problem with all bandwidths fixed."""
         return SymmetricDual(self.cost, 0.0, self.self_loops, lower=bandwidth, upper=bandwidth)
 
-    def _solve(self, problem: SymmetricDual | SharedBandwidth, bandwidth: float, tol: float) -> Outcome:
+    def _solve(self, bandwidth: float, tol: float) -> Outcome:
+        """Solve at this bandwidth; without self-loops, lower it step by step, so that rows do not lose their mass."""
+        reached = True
+        while reached and not self.self_loops and self.bandwidth > LARGEST_LEAP * bandwidth:
+            smaller = self.bandwidth / LARGEST_LEAP
+            reached = self._run(self._dual(smaller), smaller, max(tol, LOOSE)).reason is Reason.CONVERGED
+        return self._run(self._dual(bandwidth), bandwidth, tol)
+
+    def _run(self, problem: SymmetricDual | SharedBandwidth, bandwidth: float, tol: float) -> Outcome:
+        """Run Newton's method from this bandwidth."""
         x = np.stack([self.lam, np.full(self.lam.size, bandwidth)])
         if self.self_loops:  # then rows have mass to scale at any bandwidth
             x = self._dual(bandwidth).scaled(x, SINKHORN_STEPS)
@@ -210,7 +206,7 @@ class _Scaling:
         )
         self.n_iter += outcome.n_iter
         self.n_passes += 1 + outcome.n_passes
-        self.lam = outcome.point.x[0]
+        self.lam, self.bandwidth = outcome.point.x[0], float(outcome.point.x[1, 0])
         return outcome
 
 

@@ -12,7 +12,7 @@ from ..kernels import bandwidth_search
 from ..runtime.checks import check_choice, check_perplexity
 from ..runtime.execution import Execution
 from ..solvers.solve_report import Reason, SolveReport
-from .affinity import Affinity, symmetrize
+from .affinity import Affinity, in_user_units, symmetrize
 from .measured_rows import MeasuredRows
 
 REPORTED_GAP = 1e-8  # rows farther from the target entropy are named in the report
@@ -73,7 +73,7 @@ class EntropicAffinity(Affinity):
         cost = cost.in_own_units()
         target = np.log(self.usable_perplexity(self.perplexity, cost))
         rows = KernelRows.with_entropy(cost, target, self_loops=self.self_loops)
-        self.marginal_dual_, self.entropy_dual_ = cost.unit * rows.duals
+        self.marginal_dual_, self.entropy_dual_ = in_user_units(cost, rows.duals)
         self.bandwidths_ = self.entropy_dual_
         P = rows.affinity(cost, self_loops=self.self_loops)
         report = _report(MeasuredRows.of(P, cost.execution), target, cost.degrees + bool(self.self_loops))

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from ..geometry.costs import Array, Cost, Matrix
 from ..runtime.checks import check_choice, check_perplexity, check_positive
 from ..solvers.solve_report import Reason, SolveReport
-from .affinity import Affinity, closed_form_report, symmetrize
+from .affinity import Affinity, closed_form_report, in_user_units, symmetrize
 from .entropic import REPORTED_GAP, KernelRows
 from .measured_rows import MeasuredRows
 
-WIDEST_SEARCH = 7  # steps from the median row bandwidth, by factors of e, e^2, e^4, ...; more are never needed
+WIDEST_SEARCH = 1e55  # largest factor between the bandwidth and the median row bandwidth; more is never needed
 MISSED = 1e-6  # an average entropy that is off by more has missed its target; smaller values are rounding errors
 FLAT = 1e-10  # smaller differences of entropies or logarithms are rounding errors
 EXTREME = 1e300  # bandwidths beyond this or its inverse, relative to the costs, change nothing
@@ -69,17 +69,21 @@ class GaussianAffinity(Affinity):
         cost = cost.in_own_units()
         passes, target = 0, np.nan
         if self.bandwidth is None:
-            target = np.log(self.usable_perplexity(self.perplexity, cost))
+            target = float(np.log(self.usable_perplexity(self.perplexity, cost)))
 
-            def mean_entropy(bandwidth: float) -> float:
+            def gap(bandwidth: float) -> float:
                 nonlocal passes
                 passes += 1
-                return float(self._rows(cost, bandwidth).entropy.mean())
+                return float(self._rows(cost, bandwidth).entropy.mean()) - target
 
-            bandwidth = solve_bandwidth(cost, mean_entropy, target, self_loops=self.self_loops)
+            rows = KernelRows.with_entropy(cost, target, self_loops=self.self_loops)
+            start = float(np.median(rows.bandwidth))
+            bandwidth = solve_bandwidth(gap, start, start / WIDEST_SEARCH, start * WIDEST_SEARCH)
         else:
             bandwidth = bandwidth_in_units_of(cost, self.bandwidth)
-        self.bandwidth_ = bandwidth * cost.unit if self.bandwidth is None else float(self.bandwidth)
+        self.bandwidth_ = (
+            float(in_user_units(cost, np.asarray(bandwidth))) if self.bandwidth is None else float(self.bandwidth)
+        )
         P = self._rows(cost, bandwidth).affinity(cost, self_loops=self.self_loops)
         report = self._report(MeasuredRows.of(P, cost.execution), target, cost.degrees + bool(self.self_loops))
         report.n_iter, report.n_passes = passes, passes + 1
@@ -130,31 +134,45 @@ def rows_beyond(entropy: Array, target: float) -> dict[str, Any]:
     }
 
 
-def solve_bandwidth(cost: Cost, mean_entropy: Callable[[float], float], target: float, *, self_loops: bool) -> float:
-    """Find the bandwidth at which `mean_entropy`, an increasing function, equals the target."""
-    start = np.log(np.median(KernelRows.with_entropy(cost, target, self_loops=self_loops).bandwidth))
+Gap: TypeAlias = Callable[[float], float]  # bandwidth -> average entropy minus its target, which increases
 
-    def gap(log_bandwidth: float) -> float:
-        return mean_entropy(np.exp(log_bandwidth)) - target
 
-    here, value = start, gap(start)
-    direction = 1.0 if value < 0.0 else -1.0
-    for step in range(WIDEST_SEARCH):  # costs of two scales leave the entropy flat between them: never stop early
-        there = here + direction * 2.0**step
-        moved = gap(there)
-        if value * moved <= 0.0:
-            return float(np.exp(find_root(gap, here, value, there, moved)))
+def solve_bandwidth(gap: Gap, start: float, lower: float, upper: float) -> float:
+    """Find the bandwidth at which `gap` is zero, or the bound at which it is closest to zero."""
+
+    def log_gap(log_bandwidth: float) -> float:
+        return gap(float(np.clip(np.exp(log_bandwidth), lower, upper)))
+
+    found = find_root(log_gap, *bracket(gap, start, lower, upper))
+    return float(np.clip(np.exp(found), lower, upper))
+
+
+def bracket(gap: Gap, start: float, lower: float, upper: float) -> tuple[float, float, float, float]:
+    """Walk from `start` until `gap` changes its sign or a bound is reached.
+
+    Return the logarithms of the last two bandwidths, each with its gap. The steps grow and never stop early, because
+    costs of two scales leave the entropy flat between them.
+    """
+    here, value = np.log(start), gap(start)
+    there, moved = here, value
+    step = 1.0 if value < 0.0 else -1.0
+    while value * moved > 0.0 and lower < np.exp(there) < upper:
         here, value = there, moved
-    return float(np.exp(here))  # too many points at the nearest distance (duplicates), or too few neighbours
+        there = here + step
+        moved = gap(float(np.clip(np.exp(there), lower, upper)))
+        step *= 2.0
+    return here, value, there, moved
 
 
 def find_root(gap: Callable[[float], float], a: float, gap_a: float, b: float, gap_b: float) -> float:
     """Find the root of `gap` between a and b, where its values are known, by the Illinois method.
 
+    If both have the same sign, return b.
+
     SciPy's root finders would evaluate both ends again.
     """
     for _ in range(100):
-        if gap_b == 0.0 or abs(b - a) < FLAT:
+        if gap_a * gap_b >= 0.0 or abs(b - a) < FLAT:
             break
         c = b - gap_b * (b - a) / (gap_b - gap_a)
         gap_c = gap(c)

@@ -9,7 +9,7 @@ import numpy as np
 from ..geometry.costs import Array, Cost, Matrix
 from ..runtime.checks import check_choice, check_count, check_perplexity, check_positive
 from ..solvers.solve_report import SolveReport
-from .affinity import Affinity
+from .affinity import Affinity, in_user_units
 from .symmetric_solver import MAX_ITER, Solver, SymmetricSolver
 
 
@@ -109,7 +109,7 @@ class SymmetricEntropicAffinity(Affinity):
             verbose=self.verbose,
         )
         dual, x, report = solver.solve(cost, log_perplexity, self._last_solution(cost))
-        self.marginal_dual_, self.entropy_dual_ = cost.unit * x
+        self.marginal_dual_, self.entropy_dual_ = in_user_units(cost, x)
         P = dual.affinity(x)
         return P, solver.measured(report, P, dual, x)
 

@@ -145,7 +145,7 @@ class SymmetricSolver:
             marginal_gap=point.marginal_gap,
             entropy_gap=point.entropy_gap,
             reason=outcome.reason.value,
-            floor_rows=np.flatnonzero((point.x[1] <= dual.lower) & point.held),
+            floor_rows=np.flatnonzero((point.x[1] <= dual.lower) & point.held & ~lowered),
             unreachable_rows=np.flatnonzero(lowered | at_ceiling),
             unsolved_rows=point.unsolved(self.tol),
             dual_values=[dual.cost.unit * value for value in outcome.values],
@@ -159,13 +159,14 @@ class SymmetricSolver:
         gap = np.where(held, 0.0, missing)
         unsolved = rows.unbalanced(self.tol) | rows.off(gap, self.tol)
         at_ceiling = held & (missing > 0.0) & rows.off(missing, self.tol)
+        gap[report.unreachable_rows] = 0.0  # their targets are lower than the one that was asked for
         return replace(
             report,
             converged=not unsolved.any(),
             marginal_gap=rows.marginal_gap,
             entropy_gap=float(np.max(np.abs(gap))),
             reason=measured_reason(report.reason, unsolved),
-            floor_rows=np.flatnonzero(held & (missing < 0.0)),
+            floor_rows=np.setdiff1d(np.flatnonzero(held & (missing < 0.0)), report.unreachable_rows),
             unreachable_rows=np.union1d(report.unreachable_rows, np.flatnonzero(at_ceiling)),
             unsolved_rows=np.flatnonzero(unsolved),
         )

@@ -12,6 +12,7 @@ from scipy import sparse
 from ..geometry.costs import Array, Matrix
 from ..kernels import row_measures
 from ..runtime.execution import Execution, Threads
+from ..runtime.sparse_format import check_sparse
 from ..solvers.solve_report import Reason
 
 
@@ -83,10 +84,10 @@ def measured_reason(reason: str, unsolved: NDArray[np.bool_]) -> str:
 
 def row_entropies(P: Matrix) -> NDArray[np.floating[Any]]:
     """Compute -sum_j P_ij (log P_ij - 1) of every row, which is log(xi) + 1 for a uniform row of xi entries."""
+    check_sparse(P, "P")
     return MeasuredRows.of(P).log_perplexities + 1.0
 
 
 def row_perplexities(P: Matrix) -> NDArray[np.floating[Any]]:
     """Compute exp(H - 1) of every row; if the row sums to one, this is its effective number of neighbours."""
-    perplexities: NDArray[np.floating[Any]] = np.exp(MeasuredRows.of(P).log_perplexities)
-    return perplexities
+    return np.asarray(np.exp(row_entropies(P) - 1.0))

@@ -1,9 +1,9 @@
 """Measure the rows of a stored affinity: sum, entropy and number of ties, in float64 whatever its type."""
 
 import numpy as np
-from numba import njit
 
-from .arithmetic import FAST, fast_log
+from .arithmetic import fast_log
+from .compilation import FAST, compiled, inlined
 
 SMALLEST = 1e-300  # the logarithm needs normal numbers; smaller entries contribute nothing to a sum
 TIED = 0.5  # entries of at least this fraction of the largest one count as tied with it
@@ -12,7 +12,7 @@ TIED = 0.5  # entries of at least this fraction of the largest one count as tied
 SUM, ENTROPY, TIES, N_MEASURES = 0, 1, 2, 3
 
 
-@njit(fastmath=FAST, cache=True, error_model="numpy")
+@inlined(fastmath=FAST)
 def _measure(entries, measures):
     """Write sum_j p_j, -sum_j p_j log p_j and the number of entries tied with the largest one."""
     total = entropy = largest = ties = 0.0
@@ -26,14 +26,14 @@ def _measure(entries, measures):
     measures[SUM], measures[ENTROPY], measures[TIES] = total, entropy, ties
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def dense_measures(start, stop, matrix, measures):
     """Measure rows of a full matrix."""
     for i in range(start, stop):
         _measure(matrix[i], measures[i])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def graph_measures(start, stop, indptr, entries, measures):
     """Measure rows of a sparse matrix."""
     for i in range(start, stop):

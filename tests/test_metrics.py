@@ -322,7 +322,7 @@ BAD = {
     "Z contains nan": lambda X, Z, y: silhouette(_with_nan(Z), y),
     "Z has shape 1 x 2": lambda X, Z, y: silhouette(Z[:1], y[:1]),
     "Z is a sparse matrix": lambda X, Z, y: evaluate(X, sparse.csr_matrix(Z)),
-    "Z has entries up to .* scale Z down": lambda X, Z, y: silhouette(1e200 * Z, y),
+    "Z has entries as large as .* scale Z down": lambda X, Z, y: silhouette(1e200 * Z, y),
     "the costs of X, .* scale X up": lambda X, Z, y: evaluate(1e-200 * X, Z),
     "y has 299 labels for 300 points": lambda X, Z, y: evaluate(X, Z, y[1:]),
     "y has missing labels": lambda X, Z, y: evaluate(X, Z, np.where(y == 1, np.nan, y)),

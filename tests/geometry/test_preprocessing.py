@@ -134,7 +134,7 @@ def test_wrong_parameters(parameters, message):
 @pytest.mark.parametrize("parameters", [{"n_components": 2}, {"standardize": True}])
 def test_values_whose_squares_overflow(shape, as_sparse, parameters):
     X = 1e200 * RNG.uniform(-1.0, 1.0, size=shape)
-    with pytest.raises(InputError, match=r"X has entries up to .*e\+\d+, whose squares overflow; scale X down\.$"):
+    with pytest.raises(InputError, match=r"X has entries as large as .*e\+\d+ in .* squares overflow; scale X down\.$"):
         Preprocessing(**parameters).fit(sparse.csr_matrix(X) if as_sparse else X)
 
 

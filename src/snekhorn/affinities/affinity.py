@@ -47,10 +47,10 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
     self_loops : bool, default=True
         Whether the diagonal is part of the affinity, as in the paper.
     n_jobs : int or None, default=None
-        Number of threads; None and -1 use all cores. The result does not depend on it.
+        Number of threads; None and -1 use all cores. The result does not depend on this number.
     verbose : bool, default=False
-        Whether to show the progress of an iterative solver. It has no effect on affinities that are computed in closed
-        form or row by row.
+        Whether to show the progress of an iterative solver. This parameter has no effect on affinities that are
+        computed in closed form or row by row.
 
     Attributes
     ----------
@@ -150,14 +150,20 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
     def _warn_of_problems(self) -> None:
         if not self.report_.converged:
             rows = self.report_.unsolved_rows
-            named = f" {rows.size} rows are unsolved (first {rows[0]}), see report_.unsolved_rows." if rows.size else ""
+            are = "1 row is" if rows.size == 1 else f"{rows.size} rows are"
+            named = f" {are} unsolved ({_first(rows)}); see report_.unsolved_rows." if rows.size else ""
             warn(f"{type(self).__name__} did not converge: {self.report_}.{named}", ConvergenceWarning)
         if (rows := self.report_.unreachable_rows).size:
             few = "1 row" if rows.size == 1 else f"{rows.size} rows"
             warn(
-                f"{few} (first {rows[0]}) cannot reach perplexity {self.reached_perplexity():g} on this neighbour "
-                "graph; using the largest one that is certain to be reachable. Raise n_neighbors or lower perplexity."
+                f"{few} ({_first(rows)}) cannot reach perplexity {self.reached_perplexity():g} on this neighbour "
+                "graph, so the perplexity is lower there; raise n_neighbors, pass a graph with more edges, or lower "
+                "perplexity."
             )
+
+
+def _first(rows: NDArray[np.intp]) -> str:
+    return f"row {rows[0]}" if rows.size == 1 else f"the first is row {rows[0]}"
 
 
 def _count_columns(X: Any) -> int:
@@ -183,7 +189,10 @@ def symmetrize(P: Matrix) -> Matrix:
 
 
 def row_entropies(P: Matrix) -> NDArray[np.floating[Any]]:
-    """Compute -sum_j P_ij (log P_ij - 1) of every row, which is log(xi) + 1 for a uniform row of xi entries."""
+    """Compute the entropy -sum_j P_ij (log P_ij - 1) of every row i.
+
+    A uniform row of xi entries that sums to one has the entropy log(xi) + 1.
+    """
     check_sparse(P, "P")
     if sparse.issparse(P):
         terms = P.copy()
@@ -197,6 +206,9 @@ def row_entropies(P: Matrix) -> NDArray[np.floating[Any]]:
 
 
 def row_perplexities(P: Matrix) -> NDArray[np.floating[Any]]:
-    """Compute exp(H - 1) of every row; if the row sums to one, this is its effective number of neighbours."""
+    """Compute exp(H(P_i) - 1) of every row i, where H(P_i) = -sum_j P_ij (log P_ij - 1) is its entropy.
+
+    If a row sums to one, this is its effective number of neighbours.
+    """
     perplexities: NDArray[np.floating[Any]] = np.exp(row_entropies(P) - 1.0)
     return perplexities

@@ -97,7 +97,7 @@ class Threads:
 
 
 def choose_execution(n_jobs: int | None) -> Execution:
-    """Return where loops run. This is the one place that decides.
+    """Return the execution of all loops; no other function makes this choice.
 
     Parameters
     ----------

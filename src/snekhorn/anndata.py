@@ -1,4 +1,4 @@
-"""Lay out AnnData objects with the same interface as scanpy's tools."""
+"""Compute layouts of AnnData objects, with an interface like that of scanpy's tools."""
 
 from __future__ import annotations
 

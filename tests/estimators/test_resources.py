@@ -135,7 +135,7 @@ def test_long_sums_are_said_first(n_components, method, remedy, monkeypatch):
     compute = SymmetricEntropicAffinity.compute
     monkeypatch.setattr(SymmetricEntropicAffinity, "compute", lambda *args: (seen.append(len(said)), compute(*args))[1])
     with pytest.warns(
-        UserWarning, match=f"all pairs of 60 points in {n_components} dim.* 1 minutes .*; {remedy}"
+        UserWarning, match=f"all pairs of 60 points in {n_components} dim.* 1 minute .*; {remedy}"
     ) as said:
         quick(TSNEkhorn, n_components=n_components, method=method).fit(POINTS)
     assert seen == [1]

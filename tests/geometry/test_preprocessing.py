@@ -94,7 +94,7 @@ def test_data_frames_are_taken_by_name(frame, parameters):
     expected = preprocessing.transform(X)
     shuffled = frame({"kind": ["u", "v"] * 30, **dict(zip(NAMES[::-1], X.T[::-1], strict=True))})
     np.testing.assert_allclose(preprocessing.transform(shuffled), expected, atol=1e-12)
-    with pytest.raises(InputError, match="no column 'b', 'd', which the model needs; did you mean"):
+    with pytest.raises(InputError, match="no columns 'b', 'd', which the model needs; available: 'a', 'B', 'c', 'e'"):
         preprocessing.transform(frame(dict.fromkeys(["a", "B", "c", "e"], X[:, 0])))
 
 

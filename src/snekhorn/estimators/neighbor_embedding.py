@@ -1,4 +1,4 @@
-"""Base estimator: check the input, compute P, lay it out, and keep what is needed to place new points."""
+"""Base estimator: check the input, compute P and the layout, and keep what is needed to place new points."""
 
 from __future__ import annotations
 

@@ -76,8 +76,8 @@ def warn_of_long_sums(name: str, n: int, n_components: int, max_iter: int, execu
     duration = f"{hours:.0f} hours" if hours >= 2.0 else f"{minutes} minute{'s' * (minutes > 1)}"
     remedy = "use method='auto'" if n_components in DIRECT_LIMIT else "use n_components=2"
     warn(
-        f"{name}: sums over all pairs of {n:,} points in {n_components} dimensions may take {duration} with "
-        f"max_iter={max_iter}; {remedy}, lower max_iter, or use a sample of the points."
+        f"{name}: sums over all pairs of {n:,} points in {n_components} dimension{'s' * (n_components > 1)} may take "
+        f"{duration} with max_iter={max_iter}; {remedy}, lower max_iter, or use a sample of the points."
     )
 
 

@@ -64,7 +64,7 @@ def test_table_3_and_its_appendix(tmp_path, monkeypatch):
         assert len(EXPERIMENTS[name].picture(tmp_path, results.cases)) == (2 if name == "sensitivity" else 0)
     text = page_of(tmp_path)
     assert re.search(r"\| digits \| \d of 2 \|", text)
-    assert re.search(r"\| the paper's data sets \| not run yet \|", text)
+    assert re.search(r"\| sum over the paper's data sets \| not run yet \|", text)
 
 
 def test_table_3_without_data_says_so(tmp_path, monkeypatch):

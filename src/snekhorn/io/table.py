@@ -204,7 +204,7 @@ def assemble(path: Path, batches: Iterable[pa.RecordBatch], plan: Plan) -> Table
         stop = n + batch.num_rows
         if stop > len(X):  # growing a large array does not copy it: the system remaps its pages
             n_rows = int(GROWTH * stop)
-            require_memory(8.0 * (n_rows - len(X)) * X.shape[1], f"{path}, decompressed,", "use fewer rows or columns")
+            require_memory(8.0 * (n_rows - len(X)) * X.shape[1], f"reading {path}", "use fewer rows or columns")
             X.resize((n_rows, X.shape[1]), refcheck=False)
         _fill(X[n:stop], path, batch, plan, n)
         others.append(batch.select(plan.metadata))

@@ -60,7 +60,7 @@ def no_memory(monkeypatch):
 )
 def test_what_does_not_fit_is_refused_before_any_work(kind, parameters, X, remedy, no_memory):
     estimator = quick(kind, **parameters)
-    with pytest.raises(MemoryError, match=f"the layout of 60 points .* needs about .* GiB .*; .*{remedy}"):
+    with pytest.raises(MemoryError, match=f"the layout of 60 points .* about .* GiB needed, .*; .*{remedy}"):
         estimator.fit(X)
     assert not hasattr(estimator, "n_features_in_")
 
@@ -119,7 +119,7 @@ def test_a_fit_that_was_refused_names_both_sizes(monkeypatch):
     monkeypatch.setattr("snekhorn.runtime.memory.available_bytes", lambda: GIB // 4)
     many = np.zeros((10_000, 2))
     with pytest.raises(
-        MemoryError, match=r"10,000 points and 100,000,000 pairs needs about 4\.1 GiB, but only 0\.2 GiB"
+        MemoryError, match=r"10,000 points with 100,000,000 pairs: about 4\.1 GiB needed, only 0\.2 GiB"
     ):
         TSNEkhorn(n_neighbors=None).fit(many)
 
@@ -135,7 +135,7 @@ def test_long_sums_are_said_first(n_components, method, remedy, monkeypatch):
     compute = SymmetricEntropicAffinity.compute
     monkeypatch.setattr(SymmetricEntropicAffinity, "compute", lambda *args: (seen.append(len(said)), compute(*args))[1])
     with pytest.warns(
-        UserWarning, match=f"all pairs of 60 points in {n_components} dim.* 1 minutes .*; {remedy}"
+        UserWarning, match=f"all pairs of 60 points in {n_components} dim.* 1 minute .*; {remedy}"
     ) as said:
         quick(TSNEkhorn, n_components=n_components, method=method).fit(POINTS)
     assert seen == [1]

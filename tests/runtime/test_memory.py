@@ -15,7 +15,7 @@ def test_what_fits_passes(monkeypatch):
 
 def test_what_does_not_fit_says_how_much_and_what_to_change(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 2 * memory.GIB)
-    with pytest.raises(MemoryError, match=r"a matrix needs about 3\.0 GiB, but only 2\.0 GiB are .*; make it smaller"):
+    with pytest.raises(MemoryError, match=r"for a matrix: about 3\.0 GiB needed, only 2\.0 GiB .*; make it smaller"):
         memory.require_memory(3 * memory.GIB, "a matrix", "make it smaller")
 
 

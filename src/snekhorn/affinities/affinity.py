@@ -46,10 +46,10 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
     self_loops : bool, default=True
         Whether the diagonal is part of the affinity, as in the paper.
     n_jobs : int or None, default=None
-        Number of threads; None and -1 use all cores. The result does not depend on it.
+        Number of threads; None and -1 use all cores. The result does not depend on this number.
     verbose : bool, default=False
-        Whether to show the progress of an iterative solver. It has no effect on affinities that are computed in closed
-        form or row by row.
+        Whether to show the progress of an iterative solver. This parameter has no effect on affinities that are
+        computed in closed form or row by row.
 
     Attributes
     ----------
@@ -159,15 +159,20 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
     def _warn_of_problems(self) -> None:
         if not self.report_.converged:
             rows = self.report_.unsolved_rows
-            named = f" {rows.size} rows are unsolved (first {rows[0]}), see report_.unsolved_rows." if rows.size else ""
+            are = "1 row is" if rows.size == 1 else f"{rows.size} rows are"
+            named = f" {are} unsolved ({_first(rows)}); see report_.unsolved_rows." if rows.size else ""
             warn(f"{type(self).__name__} did not converge: {self.report_}.{named}", ConvergenceWarning)
         if (rows := self.report_.unreachable_rows).size:
             few = "1 row" if rows.size == 1 else f"{rows.size} rows"
             remedy = advice(UNREACHABLE, self.effective_parameters())
             warn(
-                f"{few} (first {rows[0]}) cannot reach perplexity {self.reached_perplexity():g} on this neighbour "
+                f"{few} ({_first(rows)}) cannot reach perplexity {self.reached_perplexity():g} on this neighbour "
                 f"graph; using the largest one that is certain to be reachable. {remedy[:1].upper()}{remedy[1:]}."
             )
+
+
+def _first(rows: NDArray[np.intp]) -> str:
+    return f"row {rows[0]}" if rows.size == 1 else f"the first is row {rows[0]}"
 
 
 def _count_columns(X: Any) -> int:

@@ -33,17 +33,17 @@ MOST_CG_ITERATIONS = 300  # without self-loops, P is nearly singular at small ba
 class DoublyStochasticAffinity(Affinity):
     """Symmetric doubly stochastic affinity with a single bandwidth.
 
-        P_ij = exp((f_i + f_j - C_ij) / nu),    rows of P sum to 1,
+        P_ij = exp((f_i + f_j - C_ij) / nu),    rows of P sum to 1.
 
     This is the entropic optimal transport plan from the points to themselves. A few steps of the symmetric Sinkhorn
-    iteration, f_i <- (f_i - nu log sum_k exp((f_k - C_ki) / nu)) / 2, are followed by Newton's method on the same dual.
+    iteration, f_i <- (f_i - nu log sum_k exp((f_k - C_ki) / nu)) / 2, are followed by Newton's method on the dual.
 
     Parameters
     ----------
     bandwidth : float or None, default=None
         Bandwidth nu. None searches for the bandwidth at which the average row entropy is log(xi) + 1.
     perplexity : float, default=30.0
-        Average perplexity xi, used if no bandwidth is given.
+        Perplexity xi that corresponds to the average row entropy; used if no bandwidth is given.
     tol : float, default=1e-8
         Tolerance on the deviation of row sums from 1.
     max_iter : int, default=200
@@ -92,7 +92,7 @@ class DoublyStochasticAffinity(Affinity):
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
         cost = cost.symmetrized().in_own_units()
-        with show_progress("Sinkhorn, newton", verbose=self.verbose) as progress:
+        with show_progress("Sinkhorn and Newton", verbose=self.verbose) as progress:
             scaling = _Scaling(cost, progress, self_loops=self.self_loops, tol=self.tol, max_iter=self.max_iter)
             if self.bandwidth is None:
                 target = float(np.log(self.usable_perplexity(self.perplexity, cost)))
@@ -179,7 +179,7 @@ class _Scaling:
         return SymmetricDual(self.cost, 0.0, self.self_loops, lower=bandwidth, upper=bandwidth)
 
     def _solve(self, bandwidth: float, tol: float) -> Outcome:
-        """Solve at this bandwidth; without self-loops, lower it step by step, so that rows do not lose their mass."""
+        """Solve at this bandwidth; without self-loops, approach it in steps, so that rows keep their mass."""
         reached = True
         while reached and not self.self_loops and self.bandwidth > LARGEST_LEAP * bandwidth:
             smaller = self.bandwidth / LARGEST_LEAP

@@ -25,7 +25,8 @@ class EntropicAffinity(Affinity):
 
         P_ij = exp(-C_ij / eps_i) / sum_l exp(-C_il / eps_i)    with    H(P_i) = log(xi) + 1.
 
-    It minimises the sum of P_ij C_ij over all row-stochastic matrices whose rows have at least that entropy.
+    H(P_i) = -sum_j P_ij (log P_ij - 1) is the entropy of row i. P minimises the sum of P_ij C_ij over all
+    row-stochastic matrices whose rows have at least that entropy.
 
     Parameters
     ----------
@@ -107,8 +108,9 @@ class KernelRows:
     Attributes
     ----------
     bandwidth : ndarray of shape (n,)
+        Bandwidth of the row.
     nearest : ndarray of shape (n,)
-        Smallest cost of the row. It is subtracted from the costs; otherwise distant outliers would lose precision.
+        Smallest cost of the row, which is subtracted from its costs; otherwise distant outliers would lose precision.
     log_normalizer : ndarray of shape (n,)
         log sum_j exp(-(C_ij - nearest_i) / bandwidth_i).
     entropy : ndarray of shape (n,)
@@ -159,7 +161,7 @@ class KernelRows:
 
 
 def _kernel_rows(cost: Cost, inverse: Array, entropy: Any, *, self_loops: bool) -> Array:
-    """Run the compiled search; for rows with an inverse bandwidth of 0, find the bandwidth with this entropy."""
+    """Run the compiled search; where the inverse bandwidth is 0, find the one that gives the row this entropy."""
     n = cost.n_points
     target, rows = np.empty(n), np.empty((n, bandwidth_search.N_COLUMNS))
     target[:] = entropy

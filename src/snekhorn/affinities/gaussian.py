@@ -30,7 +30,7 @@ class GaussianAffinity(Affinity):
     bandwidth : float or None, default=None
         Bandwidth nu. None searches for the bandwidth at which the average row entropy is log(xi) + 1.
     perplexity : float, default=30.0
-        Average perplexity xi, used if no bandwidth is given.
+        Perplexity xi that corresponds to the average row entropy; used if no bandwidth is given.
     symmetrize : bool, default=False
         Whether to return (P + P^T) / 2.
     metric, n_neighbors, self_loops, n_jobs, verbose
@@ -124,8 +124,8 @@ def bandwidth_in_units_of(cost: Cost, bandwidth: float) -> float:
 def rows_beyond(entropy: Array, target: float) -> dict[str, Any]:
     """Return, for the report, the rows responsible if no bandwidth reaches the target average entropy.
 
-    If it stays above the target, rows have too many points at the nearest distance; if it stays below, rows have too
-    few neighbours.
+    If the average stays above the target, rows have too many points at the nearest distance. If the average stays
+    below the target, rows have too few neighbours.
     """
     missed = float(np.mean(entropy)) - target
     return {
@@ -165,7 +165,7 @@ def bracket(gap: Gap, start: float, lower: float, upper: float) -> tuple[float, 
 
 
 def find_root(gap: Callable[[float], float], a: float, gap_a: float, b: float, gap_b: float) -> float:
-    """Find the root of `gap` between a and b, where its values are known, by the Illinois method.
+    """Find the root of `gap` between a and b by the Illinois method, given the values of `gap` at a and b.
 
     If both have the same sign, return b.
 

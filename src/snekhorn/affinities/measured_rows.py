@@ -83,11 +83,17 @@ def measured_reason(reason: str, unsolved: NDArray[np.bool_]) -> str:
 
 
 def row_entropies(P: Matrix) -> NDArray[np.floating[Any]]:
-    """Compute -sum_j P_ij (log P_ij - 1) of every row, which is log(xi) + 1 for a uniform row of xi entries."""
+    """Compute the entropy -sum_j P_ij (log P_ij - 1) of every row i.
+
+    A uniform row of xi entries that sums to one has the entropy log(xi) + 1.
+    """
     check_sparse(P, "P")
     return MeasuredRows.of(P).log_perplexities + 1.0
 
 
 def row_perplexities(P: Matrix) -> NDArray[np.floating[Any]]:
-    """Compute exp(H - 1) of every row; if the row sums to one, this is its effective number of neighbours."""
+    """Compute exp(H(P_i) - 1) of every row i, where H(P_i) = -sum_j P_ij (log P_ij - 1) is its entropy.
+
+    If a row sums to one, this is its effective number of neighbours.
+    """
     return np.asarray(np.exp(row_entropies(P) - 1.0))

@@ -33,11 +33,12 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
               P^{se}_{\xi} = \arg\min \{ \langle P, C \rangle : P = P^\top, P \mathbf{1} = \mathbf{1},
               H(P_{i:}) \ge \log \xi + 1 \}.
 
-    Symmetric doubly stochastic matrices form a convex set, so P is also symmetric and doubly stochastic. Up to a term
-    that does not depend on the layout, the objective is linear in P, :math:`\mathrm{KL}(P | Q) = \frac{1}{L} \sum_h
-    \mathrm{KL}(P^{se}_{\xi_h} | Q) + \text{const}`, so matching the mean matches all scales together. Entropy is
-    concave, so every row has a perplexity between the geometric mean of the :math:`\xi_h` and L times that mean. The
-    bounds are the same for all rows, but the perplexities are not.
+    Here, :math:`H(p) = -\sum_j p_j (\log p_j - 1)` is the entropy of a row p. Symmetric doubly stochastic matrices form
+    a convex set, so P is also symmetric and doubly stochastic. Up to a term that does not depend on the layout, the
+    objective is linear in P, :math:`\mathrm{KL}(P | Q) = \frac{1}{L} \sum_h \mathrm{KL}(P^{se}_{\xi_h} | Q) +
+    \text{const}`, so matching the mean matches all scales together. Entropy is concave, so every row has a perplexity
+    between the geometric mean of the :math:`\xi_h` and L times that mean. The bounds are the same for all rows, but the
+    perplexities are not.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
                 "[10, 30, 100] is a good start."
             )
         elif len(self.perplexities) == 0:
-            raise InputError("perplexities is empty; pass at least one, or 'auto'.")
+            raise InputError("perplexities is empty; pass at least one perplexity, or 'auto'.")
         else:
             for perplexity in self.perplexities:
                 check_perplexity(perplexity)

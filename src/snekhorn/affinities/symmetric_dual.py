@@ -106,7 +106,7 @@ class SymmetricDual:
         return SymmetricDual(cost, log_perplexity, self.self_loops, lower, upper)
 
     def scaled(self, x: Array, n_steps: int) -> Array:
-        """Take Sinkhorn steps of one pass each, which scale all rows together towards a sum of one."""
+        """Take Sinkhorn steps; each makes one pass and scales all rows at once, to bring row sums closer to one."""
         for _ in range(n_steps):
             mass = self._terms(x)[:, MASS]
             x = self.project(np.stack([x[0] - x[1] * np.log(np.maximum(mass, SMALLEST_MASS)), x[1]]))

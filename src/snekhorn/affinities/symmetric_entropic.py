@@ -16,9 +16,10 @@ from .symmetric_solver import MAX_ITER, Solver, SymmetricSolver
 class SymmetricEntropicAffinity(Affinity):
     """Symmetric entropic affinity (SEA).
 
-        minimise sum_ij P_ij C_ij    subject to    P = P^T,  rows sum to 1,  H(P_i) >= log(xi) + 1,
+        minimise sum_ij P_ij C_ij    subject to    P = P^T,  rows sum to 1,  H(P_i) >= log(xi) + 1.
 
-    It is solved through its concave dual in gamma >= 0 and lambda. At the maximum,
+    H(P_i) = -sum_j P_ij (log P_ij - 1) is the entropy of row i. The problem is solved through its concave dual in
+    gamma >= 0 and lambda. At the maximum,
 
         P_ij = exp((lambda_i + lambda_j - 2 C_ij) / (gamma_i + gamma_j)).
 
@@ -30,7 +31,7 @@ class SymmetricEntropicAffinity(Affinity):
     perplexity : float, default=30.0
         Effective number of neighbours xi of every row.
     solver : {"newton", "adam", "sgd", "lbfgs"}, default="newton"
-        "newton" needs no tuning. The others are the paper's dual ascent, for comparison.
+        "newton" needs no tuning. The others are variants of the paper's dual ascent, for comparison.
     gamma_squared : bool, default=True
         Whether the dual ascent works on the square root of gamma. Ignored by "newton".
     learning_rate : float or None, default=None
@@ -38,10 +39,11 @@ class SymmetricEntropicAffinity(Affinity):
     tol : float, default=1e-8
         Tolerance on the deviation of row sums from 1 and of row entropies from their target.
     max_iter : int or None, default=None
-        Maximum number of outer iterations; None means 200 for "newton", 1000 for "lbfgs" and 5000 for the others.
+        Maximum number of outer iterations; None means 200 for "newton", 1000 for "lbfgs", and 5000 for "adam"
+        and "sgd".
     warm_start : bool, default=False
-        Start from the solution of the previous call to `fit` if the number of points is the same; useful for trying
-        several perplexities.
+        Whether to start from the solution of the previous call to `fit` if the number of points is unchanged; useful
+        for trying several perplexities.
     metric, n_neighbors, self_loops, n_jobs, verbose
         See `snekhorn.affinities.affinity.Affinity`.
 

@@ -104,8 +104,8 @@ class SymmetricSolver:
     def _start(self, cost: Cost, target: Array, last: Array | None = None) -> tuple[SymmetricDual, Array, int]:
         """Return the dual problem, the starting point, and the number of passes used.
 
-        Without `last`, the start is the dual variables of the ordinary entropic affinity. P is then a weighted
-        geometric mean of that affinity and its transpose.
+        Without `last`, the starting point consists of the dual variables of the ordinary entropic affinity. P is then a
+        weighted geometric mean of that affinity and its transpose.
         """
         x = KernelRows.with_entropy(cost, target, self_loops=self.self_loops).duals
         floor = FLOOR * np.maximum(x[1], NARROWEST * np.median(x[1]))
@@ -200,7 +200,7 @@ def refilled(dual: SymmetricDual, x: Array) -> tuple[Array, int]:
     """Restore, by Sinkhorn steps, the mass of rows that have lost it; return the point and the number of passes.
 
     Duplicates can exceed the target entropy at every bandwidth. As their bandwidth decreases to the floor, they can
-    lose their mass, and Newton steps cannot then restore it. Put them at the floor immediately.
+    lose their mass, and Newton steps cannot then restore it. Their bandwidths are therefore put at the floor at once.
     """
     lower = np.broadcast_to(dual.lower, x[1].shape)
     for _ in range(2):

@@ -71,9 +71,10 @@ def embed(  # noqa: PLR0913
 ) -> None:
     """Compute a layout of the points in a file, and write a table of coordinates, a plot and an interactive page.
 
-    Numeric columns are the features; all others are kept as metadata. Without
-    --out, --plot, --html or --save-model, the command writes a table, a plot
-    and a page to the current folder, named after the input.
+    Numeric columns, except the label and the id, are the features; all other
+    columns are kept as metadata. Without --out, --plot, --html or --save-model,
+    the command writes a table, a plot and a page to the current folder, named
+    after the input.
 
     snekhorn embed cells.csv --label type
 

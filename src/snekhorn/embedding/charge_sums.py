@@ -75,7 +75,7 @@ class ChargeSums(Protocol):
         """Return phi (n,) and its gradient (n, d) at the points Z (n, d)."""
 
     def of_others(self, Z: Array, charges: Array) -> tuple[Array, Array]:
-        """Return the same without the points' own terms; phi is at least SMALLEST, even for distant points."""
+        """Return phi and its gradient at the points Z without each point's own term; phi is at least SMALLEST."""
 
     def freeze(self, Z: Array, charges: Array) -> Field:
         """Return the field of these charges, which can be evaluated anywhere."""

@@ -44,7 +44,7 @@ def window_weights(fractions: Array) -> Array:
 
 
 def window_slopes(fractions: Array) -> Array:
-    """Return the derivatives of these weights."""
+    """Return the derivatives (m, WIDTH) of `window_weights` with respect to the fractions."""
     slopes: Array = _powers(fractions) @ WINDOW_SLOPE
     return slopes
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from .charge_sums import SMALLEST, Array, ChargeSums
 
-WARM_UP = 12  # maximum number of Sinkhorn steps on the first layout; with self-loops, each halves the row-sum error
+WARM_UP = 12  # maximum number of Sinkhorn steps on the first layout; with self-loops, each at least halves the error
 WARM_GAP = 0.1  # row-sum error that ends the warm-up; later steps reduce it, so a smaller value only costs time
 LARGEST_CHARGE = 1e150  # of a point that no other point reaches; the product of two larger ones could overflow
 
@@ -37,9 +37,10 @@ class Normalization(Protocol):
 class DoublyStochastic:
     """Doubly stochastic Q_ij = exp(f_i + f_j) k_ij (SNEkhorn, t-SNEkhorn).
 
-    The loss is the joint objective <P, C> - 2 <f, 1> + sum Q. It is convex in f, and its minimum over f makes Q doubly
-    stochastic. Its gradient in Z is exact for any f, so f may lag behind: one Sinkhorn step per gradient is enough. The
-    state consists of the charges q = e^f, for which the step f <- (f - log phi) / 2 becomes q <- sqrt(q / phi).
+    The loss is the joint objective <P, C> - 2 <f, 1> + sum Q. It is convex in f, and minimising it over f makes Q
+    doubly stochastic. Its gradient with respect to Z is valid for any f, not only for the optimal one, so one Sinkhorn
+    step per gradient is enough. The state consists of the charges q = e^f, for which the step
+    f <- (f - log phi) / 2 becomes q <- sqrt(q / phi).
 
     Parameters
     ----------

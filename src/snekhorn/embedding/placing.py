@@ -110,7 +110,7 @@ class _PlacementLoss:
     def evaluate(self, rows: NDArray[np.intp], positions: Array) -> tuple[Array, Array]:
         """Return L for some of the points, and minus its gradient divided by twice the weight of the attraction.
 
-        Without repulsion, this step would lead to the fixed point.
+        Without repulsion, this step would move a point to the weighted mean of its neighbours.
         """
         positions = np.ascontiguousarray(positions)
         m, d = positions.shape

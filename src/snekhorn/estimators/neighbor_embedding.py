@@ -1,4 +1,4 @@
-"""Base estimator: check the input, compute P, lay it out, and keep what is needed to place new points."""
+"""Base estimator: check the input, compute P and the layout, and keep what is needed to place new points."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         dense or sparse, of shape (n, n). Methods whose Q has no diagonal ignore the diagonal of P.
     self_loops : bool, default=False
         Whether the diagonal is part of P, as in the paper. Without it, no mass is spent on the point itself, and
-        layouts are better.
+        layouts are usually better.
     latent_self_loops : bool, default=True
         Whether the diagonal is part of a doubly stochastic Q. The Q of the other methods has no diagonal.
     init : {"pca", "spectral", "random"} or array of shape (n, n_components), default="pca"
@@ -80,7 +80,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
     exaggeration : float, default=1.0
         Attraction factor in the remaining iterations. Values above 1 make clusters tighter and move them further apart.
     learning_rate : float or "auto", default="auto"
-        Step size of the descent; "auto" is 1. It does not depend on the number of points.
+        Step size of the descent; "auto" means 1, for any number of points.
     optimizer : {"momentum", "adam"}, default="momentum"
         Optimiser of the descent. "adam" is the one used in the paper, without early exaggeration.
     max_iter : int, default=2000
@@ -96,7 +96,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         Functions called with (iteration, loss, layout) every 50 iterations, or every iteration with "adam". The descent
         stops if one of them returns True.
     n_jobs : int or None, default=None
-        Number of threads; None and -1 use all cores. The result does not depend on it.
+        Number of threads; None and -1 use all cores. The result does not depend on this number.
     random_state : int, RandomState or None, default=None
         Random seed for init="random". Other initial layouts depend on the data alone.
     verbose : bool, default=False
@@ -120,8 +120,8 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         Report on the affinity, unless it was precomputed.
     perplexity_ : float
         Perplexity used for new points in `transform`. It is the perplexity of P, which is lower than `perplexity` if
-        rows are too short for it. For an affinity with several perplexities it is the largest requested (100 for
-        "auto"), and for an affinity without one it is the parameter `perplexity`.
+        rows are too short for it. For an affinity with several perplexities, it is the largest requested one (100 for
+        "auto"). For an affinity without a perplexity, it is the parameter `perplexity`.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
@@ -361,9 +361,10 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         if objective.rough:
             warn(f"{name}: {ROUGH_SUMS}", ConvergenceWarning)
         if report.marginal_gap is not None and report.marginal_gap > self.marginal_tol:
+            allow = "" if self.latent_self_loops else "set latent_self_loops=True, or "
             warn(
-                f"{name}: the row sums of Q deviate from 1 by up to {report.marginal_gap:.1e}; keep "
-                "latent_self_loops=True, or raise marginal_tol.",
+                f"{name}: the row sums of Q deviate from 1 by up to {report.marginal_gap:.1e}; {allow}raise "
+                "marginal_tol.",
                 ConvergenceWarning,
             )
         if report.interrupted or report.reason == Stop.MAX_ITER.value:
@@ -377,7 +378,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         if np.ptp(Z, axis=0).max() < COLLAPSED:
             warn(
                 f"{name}: the layout has collapsed to a single point, because P is nearly uniform; a lower perplexity, "
-                "more points, or self_loops=True may help."
+                "more points or self-loops may help."
             )
 
     def _weights_of_new_points(self, X: Any, execution: Execution) -> tuple[Any, Any, Any]:

@@ -72,17 +72,18 @@ def warn_of_long_sums(name: str, n: int, n_components: int, max_iter: int, execu
     if n <= MANY_POINTS:
         return
     hours = float(n) * n * max_iter / (PAIRS_PER_SECOND * execution.n_threads * 3600.0)
-    duration = f"{max(60.0 * hours, 1.0):.0f} minutes" if hours < 2.0 else f"{hours:.0f} hours"
+    minutes = max(round(60.0 * hours), 1)
+    duration = f"{hours:.0f} hours" if hours >= 2.0 else f"{minutes} minute{'s' * (minutes > 1)}"
     remedy = "use method='auto'" if n_components in DIRECT_LIMIT else "use n_components=2"
     warn(
-        f"{name}: sums over all pairs of {n:,} points in {n_components} dimensions may take {duration} with "
-        f"max_iter={max_iter}; {remedy}, lower max_iter, or use a sample of the points."
+        f"{name}: sums over all pairs of {n:,} points in {n_components} dimension{'s' * (n_components > 1)} may take "
+        f"{duration} with max_iter={max_iter}; {remedy}, lower max_iter, or use a sample of the points."
     )
 
 
 def _require(n: int, n_pairs: int, bytes_each: int, remedy: str) -> None:
     needed = float(n_pairs) * bytes_each + n * BYTES_PER_POINT
-    require_memory(needed, f"the layout of {n:,} points and {n_pairs:,} pairs", remedy)
+    require_memory(needed, f"the layout of {n:,} points with {n_pairs:,} pairs", remedy)
 
 
 def _count_edges(X: Any, n: int, affinity: Affinity) -> tuple[int, str]:

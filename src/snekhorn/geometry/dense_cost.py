@@ -110,7 +110,7 @@ class DenseCost:
         return out
 
     def in_local_order(self) -> tuple[DenseCost, None]:
-        """Return the costs as they are: every row is read from end to end in any order."""
+        """Return the costs unchanged, and None: rows are read from end to end, so the order does not matter."""
         return self, None
 
     def symmetrized(self) -> DenseCost:

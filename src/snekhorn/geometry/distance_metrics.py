@@ -60,7 +60,7 @@ def whitened(X: Any, metric: str) -> tuple[Any, str]:
         return X, metric
     constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
     if constant.size:
-        raise InputError(f"column {constant[0]} of X is constant, so metric={metric!r} is undefined; drop it.")
+        raise InputError(f"column {constant[0]} of X is constant, so metric={metric!r} is undefined; drop the column.")
     with np.errstate(over="ignore", invalid="ignore"):
         mean, deviations = X.mean(axis=0, dtype=float), X.std(axis=0, dtype=float, ddof=1)
     _check_deviations(X, deviations, metric)
@@ -87,14 +87,15 @@ def scales_of(X: Any, metric: str) -> dict[str, Any] | None:
 
 
 def _check_deviations(X: Array, deviations: Array, metric: str) -> None:
-    """Raise if the squares in a standard deviation overflow, or are too small to be precise."""
+    """Raise if the squared differences behind a standard deviation overflow, or are too small to be precise."""
     out_of_range = ~((deviations > SMALLEST_DEVIATION) & (deviations < np.inf))
     if out_of_range.any():
         column = np.flatnonzero(out_of_range)[0]
         small = deviations[column] <= SMALLEST_DEVIATION
         raise InputError(
-            f"column {column} of X has entries up to {np.abs(X[:, column]).max():.3g}, whose squared differences "
-            f"{'underflow' if small else 'overflow'} for metric={metric!r}; scale it {'up' if small else 'down'}."
+            f"column {column} of X has entries as large as {np.abs(X[:, column]).max():.3g} in absolute value, so "
+            f"their squared differences {'underflow' if small else 'overflow'} for metric={metric!r}; scale the column "
+            f"{'up' if small else 'down'}."
         )
 
 

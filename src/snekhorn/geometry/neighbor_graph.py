@@ -125,7 +125,7 @@ class NeighborGraph:
         if at_least and (fewest := int(degrees.min())) < k:
             raise InputError(
                 f"n_neighbors={k}, but the precomputed graph has fewer edges in row {degrees.argmin()} ({fewest}); "
-                "lower n_neighbors, or pass None to use every edge."
+                "lower n_neighbors, or set it to None to use every edge."
             )
         row = np.repeat(np.arange(self.n_points), degrees)
         by_cost = np.lexsort((self.costs, row))
@@ -174,7 +174,7 @@ class NeighborGraph:
         return order
 
     def in_local_order(self) -> tuple[NeighborGraph, NDArray[np.intp] | None]:
-        """Return the graph in its local order, and that order; unchanged and None if the points are few."""
+        """Return the graph in its local order, and this order; if there are few points, the graph itself and None."""
         order = self.local_order()
         return (self, None) if order is None else (self.permuted(order), order)
 

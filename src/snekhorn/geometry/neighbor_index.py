@@ -150,8 +150,8 @@ def _nearest_costs(C: Any, k: int) -> tuple[Indices, Array]:
     """Return the indices and values of the k smallest costs of every row."""
     if sparse.issparse(C):
         raise InputError(
-            "metric='precomputed' places new points by their costs to all points of the layout; "
-            f"pass a dense array of shape (m, n), got {type(C).__name__}."
+            "metric='precomputed' needs the costs from the new points to all points of the layout, but got a sparse "
+            f"{type(C).__name__}; pass a dense array of shape (new points, points of the layout)."
         )
     if (lowest := float(C.min())) < 0.0:
         raise InputError(

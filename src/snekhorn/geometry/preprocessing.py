@@ -17,7 +17,7 @@ from sklearn.decomposition import PCA
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..errors import InputError, did_you_mean, reported_as_input_errors
+from ..errors import InputError, did_you_mean, first_few, reported_as_input_errors
 from ..runtime.checks import check_choice, check_count, check_seed
 from ..runtime.sparse_format import check_sparse
 from .inputs import check_finite, check_squares, largest_entry
@@ -39,7 +39,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
     Parameters
     ----------
     standardize : bool, default=False
-        Give every column mean 0 and standard deviation 1. Constant columns become 0.
+        Whether to scale every column to mean 0 and standard deviation 1. Constant columns become 0.
     n_components : int or None, default=None
         Number of principal components to keep, computed after standardisation if `standardize` is set. The columns
         themselves are kept if this is None, or not less than the number of rows and the number of columns of X.
@@ -107,7 +107,9 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         n, p = X.shape
         if feature_names is not None:
             if len(feature_names) != p:
-                raise InputError(f"feature_names has {len(feature_names)} names for the {p} columns of X.")
+                raise InputError(
+                    f"feature_names has {len(feature_names)} names for the {p} columns of X; pass one per column."
+                )
             self.feature_names_in_ = np.array(feature_names, dtype=object)
         self.mean_, self.scale_, self.components_ = None, None, None
         if self.standardize:
@@ -180,10 +182,9 @@ def column_positions(wanted: Sequence[str], given: Sequence[str]) -> list[int]:
     positions = {name: position for position, name in enumerate(given)}
     missing = [name for name in wanted if name not in positions]
     if missing:
-        names = ", ".join(map(repr, missing[:8])) + (", ..." if len(missing) > 8 else "")
-        raise InputError(
-            f"the new points have no column {names}, which the model needs; {did_you_mean(missing[0], given)}"
-        )
+        names = f"column{'s' * (len(missing) > 1)} {first_few(missing)}"
+        remedy = did_you_mean(missing[0], given) if len(missing) == 1 else f"available: {first_few(given) or 'none'}."
+        raise InputError(f"the new points have no {names}, which the model needs; {remedy}")
     return [positions[name] for name in wanted]
 
 

@@ -26,7 +26,7 @@ def _student_sums(x, y, w, charge, x_i, y_i, w_i):
 
 @inlined(fastmath=FAST)
 def _gaussian_sums(x, y, w, charge, x_i, y_i, w_i):
-    """Return the same sums with k = exp(-r^2)."""
+    """Return sum_j q_j k and sum_j q_j dk/dr^2 (z_i - z_j), with k = exp(-r^2)."""
     value = by_x = by_y = by_w = 0.0
     for j in range(x.size):
         dx, dy, dw = x_i - x[j], y_i - y[j], w_i - w[j]
@@ -59,7 +59,7 @@ def direct_sums(start, stop, points, charge, targets, student, out):
 
 @compiled
 def direct_sums_of_others(start, stop, rows, points, charge, student, out):
-    """Compute the same at the points `rows`, without their own terms.
+    """Compute the field of all other charges, and its gradient, at the points `rows`.
 
     Subtracting a point's own term afterwards would lose the small terms of distant charges to rounding.
     """

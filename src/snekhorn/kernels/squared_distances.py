@@ -17,9 +17,9 @@ def _squared_distance(x, y):
 
 @compiled
 def dense_squared_distances(start, stop, x, out):
-    """Fill rows and columns of `out` for the pairs j < i of the strided rows i; each entry is written once.
+    """Fill `out` with the squared distances between all rows of x; each pair of rows is computed once.
 
-    Row i takes i distances, so rows are processed in pairs (i, n - 1 - i) of equal total work.
+    Row i takes i distances, so rows are processed in pairs (i, n - 1 - i) of equal work. `start` and `stop` are pairs.
     """
     n = x.shape[0]
     for pair in range(start, stop):
@@ -46,7 +46,7 @@ def sampled_squared_distances(start, stop, x, sample, out):
 
 @compiled
 def squared_distances_to(x, queries, rows, others, out):
-    """Fill row r of `out` with the distances from the query rows[r] to the points others[r] of x.
+    """Fill row r of `out` with the squared distances from the query rows[r] to the points others[r] of x.
 
     Sorting is left to NumPy, because compiling a sort would dominate the time of the first use.
     """

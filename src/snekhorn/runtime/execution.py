@@ -36,7 +36,7 @@ class Execution(Protocol):
         """Number of threads for libraries that manage their own (faiss, FFT, scikit-learn)."""
 
     def run(self, loop: Callable[..., None], n_rows: int, work: int, *args: Any) -> None:
-        """Call ``loop(start, stop, *args)`` on ranges that cover ``n_rows``; `work` estimates the pairs visited."""
+        """Call ``loop(start, stop, *args)`` on ranges that cover ``n_rows``; `work` is about the number of pairs."""
 
     def run_in_order(self, loop: Callable[..., Result], *args: Any) -> Result:
         """Call ``loop(*args)``, which visits the rows one after another."""
@@ -97,7 +97,7 @@ class Threads:
 
 
 def choose_execution(n_jobs: int | None) -> Execution:
-    """Return where loops run. This is the one place that decides.
+    """Return the execution of all loops; no other function makes this choice.
 
     Parameters
     ----------

@@ -27,5 +27,6 @@ def require_memory(needed: float, what: str, remedy: str) -> None:
     available = available_bytes()
     if available is not None and needed > available:
         raise MissingMemoryError(
-            f"{what} needs about {needed / GIB:.1f} GiB, but only {available / GIB:.1f} GiB are available; {remedy}."
+            f"not enough memory for {what}: about {needed / GIB:.1f} GiB needed, only {available / GIB:.1f} GiB "
+            f"available; {remedy}."
         )

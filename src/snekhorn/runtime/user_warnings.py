@@ -5,7 +5,7 @@ import warnings
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Attribute a warning to the first caller outside the package and scikit-learn."""
+    """Issue a warning that points to the first caller outside the package and scikit-learn."""
     inside = (__name__.split(".")[0], "sklearn")  # scikit-learn wraps the methods of estimators
     frame = inspect.currentframe()
     level = 0

@@ -87,12 +87,12 @@ class Problem(Protocol):
         """Return the nearest feasible x."""
 
     def restricted_to(self, rows: NDArray[np.intp], x: Array) -> tuple[RestrictedProblem, Array] | None:
-        """Return the problem in which only these rows move (they come first) and its x; None if it saves nothing."""
+        """Return the problem in which only these rows move (they come first), and its x; None if this saves nothing."""
 
 
 @dataclass
 class Outcome:
-    """Result of a solver loop: the last point and why it stopped."""
+    """Result of a solver loop: the last point, and why the loop stopped."""
 
     point: Point
     reason: Reason
@@ -298,7 +298,7 @@ def conjugate_gradient(
 
 
 class RestrictedProblem:
-    """Problem in which only the first rows move; the solver sees the others as solved and without Hessian products.
+    """Problem in which only the first rows move; the others appear as solved, with the identity as their Hessian.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ class Reason(str, Enum):
     MAX_ITER = "stopped at max_iter before reaching tol"
     MAX_PASSES = "stopped after too many passes over the pairs"
     LINE_SEARCH = "the line search found no increase before reaching tol"
-    STALLED = "no step improves the dual any more; the neighbours may not support this perplexity"
+    STALLED = "no step increases the dual function any further; the neighbours may not support this perplexity"
     OVERFLOW = "the starting point overflowed"
     DIVERGED = "the iterates overflowed"
 
@@ -79,7 +79,7 @@ class SolveReport:
         Number of outer iterations of the solver.
     n_passes : int
         Number of passes over all pairs of points: function evaluations and Hessian products. On a graph, Hessian
-        products at one point share weights, whose computation is not counted.
+        products at the same iterate share weights; computing these weights is not counted.
     marginal_gap : float
         Largest deviation of a row sum of P from 1, before any symmetrisation; NaN if row sums are not constrained.
     entropy_gap : float
@@ -92,10 +92,10 @@ class SolveReport:
         Rows whose perplexity is above the requested one, because their entropy dual is at its floor or they have too
         many duplicates. `n_floor_rows` is their number.
     unreachable_rows : ndarray of int
-        Rows that cannot reach the requested perplexity (too few edges, or neighbours without mass to spare). They get
-        the largest perplexity that is certain to be reachable.
+        Rows that cannot reach the requested perplexity (too few edges, or neighbours without mass to spare). They get a
+        lower perplexity, which the graph supports.
     unsolved_rows : ndarray of int
-        Rows whose sum or entropy is still off by the tolerance or more; empty if `converged`.
+        Rows whose sum or entropy still deviates from its target by the tolerance or more; empty if `converged`.
     dual_values : list of float
         Dual objective after each accepted step.
     neighbor_recall : float or None
@@ -130,4 +130,6 @@ class SolveReport:
     def __str__(self) -> str:
         gaps = {"marginal gap": self.marginal_gap, "entropy gap": self.entropy_gap}
         known = [f"{name} {gap:.1e}" for name, gap in gaps.items() if not np.isnan(gap)]
-        return f"{self.reason} ({', '.join([f'{self.n_iter} iterations', f'{self.n_passes} passes', *known])})"
+        iterations = "1 iteration" if self.n_iter == 1 else f"{self.n_iter} iterations"
+        passes = "1 pass" if self.n_passes == 1 else f"{self.n_passes} passes"
+        return f"{self.reason} ({', '.join([iterations, passes, *known])})"

@@ -171,7 +171,7 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
             )
 
 
-def _first(rows: NDArray[np.intp]) -> str:
+def _first(rows: Array) -> str:
     return f"row {rows[0]}" if rows.size == 1 else f"the first is row {rows[0]}"
 
 

@@ -159,7 +159,7 @@ def lasso(page: Any) -> dict[str, Any]:
     page.wait_for_selector("#selection", state="visible")
     selected = {
         "lasso": time.perf_counter() - start,
-        "points selected": page.evaluate("window.snekhorn.state.selection.length"),
+        "selected": page.evaluate("window.snekhorn.state.selection.length"),
     }
     start = time.perf_counter()
     with page.expect_download() as download:

@@ -94,7 +94,7 @@ def _vote(labels, n_classes):
 
 @inlined
 def _silhouette(totals, sizes, own):
-    """Compute (b - a) / max(a, b) from the mean distances a to the own class and b to the nearest other class."""
+    """Compute (b - a) / max(a, b) from a point's mean distances a to its own class and b to the nearest other class."""
     if sizes[own] == 1:
         return 0.0
     a, b = totals[own] / (sizes[own] - 1), np.inf

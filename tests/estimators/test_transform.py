@@ -234,7 +234,10 @@ def test_digits(method):
 
 
 CHANGED = {
-    "a short potential": ({"potential_": np.zeros(3)}, r"potential_ must be finite and of shape \(\d+,\)"),
+    "a short potential": (
+        {"potential_": np.zeros(3)},
+        r"potential_ must be finite and have one value for each of the \d+ points",
+    ),
     "a potential with NaN": ({"potential_": np.full(len(clusters(200)), np.nan)}, "values that are not finite"),
     "a layout with NaN": ({"embedding_": np.full((200, 2), np.nan)}, "embedding_ must be finite"),
     "a wide layout": ({"embedding_": np.zeros((200, 4))}, r"embedding_ must be .* but has shape \(200, 4\)"),

@@ -236,7 +236,7 @@ def test_digits(method):
 CHANGED = {
     "a short potential": (
         {"potential_": np.zeros(3)},
-        r"potential_ must be finite and have one value for each of the \d+ points",
+        r"have one value for each of the \d+ points",
     ),
     "a potential with NaN": ({"potential_": np.full(len(clusters(200)), np.nan)}, "values that are not finite"),
     "a layout with NaN": ({"embedding_": np.full((200, 2), np.nan)}, "embedding_ must be finite"),

@@ -195,7 +195,7 @@ class _GridField:
         if self.of_apart is not None:
             of_apart, slope_of_apart = self.of_apart.at(positions)
             phi, slope = phi + of_apart, slope + slope_of_apart
-        outside = self.mesh.outside(positions)
+        outside = np.flatnonzero((inside != positions).any(axis=1))
         if outside.size:
             phi[outside], slope[outside] = self.of_all.at(positions[outside])
         return phi, slope

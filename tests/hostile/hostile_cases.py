@@ -21,6 +21,7 @@ class Outcomes:
     counts: Counter[str] = field(default_factory=Counter)
     defects: list[str] = field(default_factory=list)
     most_bytes: int = 0
+    message: str = ""  # of the last case that was refused
 
 
 class Runner:
@@ -51,6 +52,7 @@ class Runner:
         answer = self._ask(command, file)
         outcome = answer["outcome"]
         extra = answer.get("extra_bytes", 0)
+        self.outcomes.message = answer.get("message", "")
         self.outcomes.most_bytes = max(self.outcomes.most_bytes, extra)
         if outcome in ("loaded", "refused") and extra > TIMES_THE_FILE * len(content) + BYTES_BESIDE:
             outcome = f"took {extra >> 20} MB for a file of {len(content)} bytes"

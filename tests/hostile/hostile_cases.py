@@ -41,9 +41,9 @@ class Runner:
 
     def warm_up(self, command: str, file: Path) -> None:
         """Run a good file, also whenever the worker is started: compiled code and imports do not count as memory."""
-        self._good.append((command, file))
         answer = self._ask(command, file)
         assert answer["outcome"] == "loaded", (file, answer)
+        self._good.append((command, file))
 
     def run(self, command: str, name: str, content: bytes, description: str) -> str:
         """Run a case, record its outcome and return it."""
@@ -78,7 +78,8 @@ class Runner:
                 text=True,
             )
             for good in self._good:
-                self._exchange(*good)
+                answer = self._exchange(*good)
+                assert answer["outcome"] == "loaded", (good, answer)
         return self._exchange(command, file)
 
     def _exchange(self, command: str, file: Path) -> dict[str, object]:

@@ -25,16 +25,17 @@ def doctor(*, as_json: options.Json = False, quiet: options.Quiet = False, debug
     """Show versions, threads, memory and the state of the compiled code, and compute a small layout as a test."""
     with session(as_json=as_json, quiet=quiet, debug=debug) as run:
         from ..runtime.execution import choose_execution
-        from ..runtime.memory import GIB, available_bytes
+        from ..runtime.memory import GIB, memory_limits
 
-        memory = available_bytes()
+        limits = {name: round(left / GIB, 1) for name, left in memory_limits().items()}
         facts: dict[str, Any] = {
             "snekhorn": __version__,
             "python": platform.python_version(),
             "platform": platform.platform(),
             "packages": {name: _version(name) for name in (*PACKAGES, *EXTRAS)},
             "threads": choose_execution(None).n_threads,
-            "memory_available_gib": None if memory is None else round(memory / GIB, 1),
+            "memory_available_gib": min(limits.values(), default=None),
+            "memory_limits_gib": limits,
             "compiled": compiled_code(),
         }
         n = TEST_POINTS if facts["compiled"]["enabled"] else FEW_TEST_POINTS
@@ -89,12 +90,12 @@ def _self_test(n: int) -> dict[str, Any]:
 def _text(facts: dict[str, Any]) -> str:
     packages = [f"  {name:14}{found or 'not installed'}" for name, found in facts["packages"].items()]
     test = facts["test"]
-    memory = facts["memory_available_gib"]
+    memory = ", ".join(f"{left} GiB ({name})" for name, left in facts["memory_limits_gib"].items())
     return "\n".join(
         [
             f"snekhorn {facts['snekhorn']}, Python {facts['python']} ({sys.executable}), {facts['platform']}",
             *packages,
-            f"threads: {facts['threads']}; available memory: {'unknown' if memory is None else f'{memory} GiB'}",
+            f"threads: {facts['threads']}; available memory: {memory or 'unknown'}",
             f"compiled code: {_state(facts['compiled'])}",
             f"test: {'passed' if test['passed'] else 'FAILED'} in {test['seconds']} s "
             f"(accuracy {test['knn_accuracy']:.3f}, reproducible: {'yes' if test['same_twice'] else 'no'})",

@@ -141,7 +141,8 @@ def _fit(run: Session, model: NeighborEmbedding, X: Any, perplexities: list[floa
     from .doctor_command import compiled_code
 
     names = ", ".join(f"{perplexity:g}" for perplexity in perplexities)
-    first = "" if compiled_code()["functions"] else " (the first run also compiles the code)"
+    code = compiled_code()
+    first = " (and compiling the code)" if code["enabled"] and not code["functions"] else ""
     found: list[NeighborEmbedding] = []
     with run.stage("layout", f"computing the layout of {X.shape[0]:,} points, perplexity {names}{first}"):
         if len(perplexities) > 1:

@@ -95,8 +95,8 @@ def _check_layout(Z: Array, log_charges: Array | None) -> None:
     if log_charges is not None and (log_charges.shape != Z.shape[:1] or not np.isfinite(log_charges).all()):
         raise InputError(
             f"potential_ must be finite and have one value for each of the {len(Z)} points, but has shape "
-            f"{log_charges.shape}{'' if np.isfinite(log_charges).all() else ' and values that are not finite'}; fit the "
-            "model again."
+            f"{log_charges.shape}{'' if np.isfinite(log_charges).all() else ' and values that are not finite'}; fit "
+            "the model again."
         )
 
 

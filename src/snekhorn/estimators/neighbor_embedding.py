@@ -193,7 +193,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         placed = np.empty((X.shape[0], Z.shape[1]), dtype=self.embedding_.dtype)
         for start in range(0, X.shape[0], NEW_POINTS_AT_ONCE):
             batch = slice(start, start + NEW_POINTS_AT_ONCE)
-            indices, costs, p = self._weights_of_new_points(X[batch], execution)
+            indices, costs, p = self._weights_of_new_points(X, batch, execution)
             placed[batch] = place(field, Z, indices, p, execution)
             known = costs[:, 0] == 0.0
             placed[batch][known] = self.embedding_[indices[known, 0]]
@@ -381,12 +381,12 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
                 "more points or self-loops may help."
             )
 
-    def _weights_of_new_points(self, X: Any, execution: Execution) -> tuple[Any, Any, Any]:
-        """Return the neighbours of new points in the layout, with their costs and affinities."""
+    def _weights_of_new_points(self, X: Any, batch: slice, execution: Execution) -> tuple[Any, Any, Any]:
+        """Return the neighbours of a batch of new points in the layout, with their costs and affinities."""
         n = len(self.embedding_)
         perplexity = min(self.perplexity_, n - 1.0)
         k = min(n, int(np.ceil(NEIGHBORS_PER_PERPLEXITY * perplexity)))
-        indices, costs = self._reference.query(X, k, execution)
+        indices, costs = self._reference.query(X[batch], k, execution, batch.start)
         return indices, costs, entropic_weights(costs, perplexity, execution)
 
     @property

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..errors import reported_as_input_errors
 from ..kernels import RowLoop
 from ..kernels.squared_distances import dense_squared_distances
 from ..runtime.execution import Execution, Threads
 from .distance_metrics import DIRECT_METRICS, Array, from_squared, unit_rows
 from .inputs import ROWS_AT_ONCE
+from .metric_search import all_distances
 
 Matrix: TypeAlias = Any  # a dense array or a CSR matrix
 PairFormula: TypeAlias = Callable[[Array, Any, Any], Array]  # costs, rows i and columns j -> entries
@@ -158,15 +158,7 @@ def dense_costs(X: Any, metric: str, execution: Execution) -> Array:
         points = np.ascontiguousarray(unit_rows(X) if metric == "cosine" else X)
         execution.run(dense_squared_distances, (n + 1) // 2, n * n, points, out)
         return from_squared(out, metric)
-    from sklearn.metrics import pairwise_distances
-
-    squared = metric == "sqeuclidean"
-    with reported_as_input_errors():  # some metrics need data of a certain kind
-        out = pairwise_distances(X, metric="euclidean" if squared else metric, n_jobs=execution.n_threads)
-    if squared:
-        np.square(out, out=out)
-    out = symmetrize_in_place(out.astype(X.dtype, copy=False))  # rounding makes some metrics slightly asymmetric
-    np.maximum(out, 0.0, out=out)  # or slightly negative
+    out = symmetrize_in_place(all_distances(X, metric, execution))  # rounding makes some metrics slightly asymmetric
     np.fill_diagonal(out, 0.0)
     return out
 

@@ -6,7 +6,7 @@ from .compilation import FAST, compiled, inlined
 
 
 @inlined(fastmath=FAST)
-def _squared_distance(x, y):
+def squared_distance(x, y):
     """Return sum_k (x_k - y_k)^2."""
     total = 0.0
     for k in range(x.size):
@@ -26,7 +26,7 @@ def dense_squared_distances(start, stop, x, out):
         for i in (pair, n - 1 - pair):
             out[i, i] = 0.0
             for j in range(i):
-                d = _squared_distance(x[i], x[j])
+                d = squared_distance(x[i], x[j])
                 out[i, j] = d
                 out[j, i] = d
             if 2 * pair + 1 == n:
@@ -41,7 +41,7 @@ def sampled_squared_distances(start, stop, x, sample, out):
     """
     for j in range(x.shape[0]):
         for s in range(start, stop):
-            out[s, j] = _squared_distance(x[sample[s]], x[j])
+            out[s, j] = squared_distance(x[sample[s]], x[j])
 
 
 @compiled
@@ -52,4 +52,4 @@ def squared_distances_to(x, queries, rows, others, out):
     """
     for r in range(rows.size):
         for k in range(others.shape[1]):
-            out[r, k] = _squared_distance(queries[rows[r]], x[others[r, k]])
+            out[r, k] = squared_distance(queries[rows[r]], x[others[r, k]])

@@ -8,14 +8,17 @@ implementation must return bit-for-bit identical results, whatever its number of
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from .checks import check_jobs
 
@@ -94,6 +97,63 @@ class Threads:
         if key not in _pools:  # if two callers race, setdefault keeps one pool; the other has no threads yet
             _pools.setdefault(key, ThreadPoolExecutor(self.n_threads, thread_name_prefix="snekhorn"))
         return _pools[key]
+
+
+def run_in_blocks(execution: Execution, task: Callable[[slice], None], n_rows: int, size: int, work: int) -> None:
+    """Call ``task(rows)`` on consecutive blocks of `size` rows; `work` estimates the pairs visited.
+
+    Libraries round a row differently in a block of another size. Here, blocks depend on the number of rows alone.
+    """
+
+    def loop(start: int, stop: int) -> None:
+        for block in range(start, stop):
+            task(slice(block * size, min((block + 1) * size, n_rows)))
+
+    execution.run(loop, -(-n_rows // size), work)
+
+
+class _BlasLimit:
+    """Limit on the threads of BLAS; all callers in one process share it."""
+
+    def __init__(self) -> None:
+        self.n_callers = 0
+        self.controller: Any = None
+        self.limiter: Any = None
+        self.renew_lock()
+        if hasattr(os, "register_at_fork"):  # a thread that holds the lock does not survive a fork
+            os.register_at_fork(after_in_child=self.renew_lock)
+
+    def renew_lock(self) -> None:
+        self.lock = threading.Lock()
+
+    def acquire(self) -> None:
+        with self.lock:
+            self.n_callers += 1
+            if self.n_callers == 1:
+                self.controller = self.controller or ThreadpoolController()
+                self.limiter = self.controller.limit(limits=1, user_api="blas")
+
+    def release(self) -> None:
+        with self.lock:
+            self.n_callers -= 1
+            if self.n_callers == 0:
+                self.limiter.restore_original_limits()
+
+
+_blas_limit = _BlasLimit()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Run BLAS on one thread, because its sums depend on the number of threads; also a decorator.
+
+    Parallel work goes through `Execution` instead.
+    """
+    _blas_limit.acquire()
+    try:
+        yield
+    finally:
+        _blas_limit.release()
 
 
 def choose_execution(n_jobs: int | None) -> Execution:

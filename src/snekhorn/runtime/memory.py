@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 from ..errors import MissingMemoryError
 
@@ -12,8 +13,9 @@ GIB = 2**30
 ROOT = Path("/")
 UNLIMITED = 2**62  # version 1 of control groups gives a limit of almost 2**63 bytes if there is none
 # Files of a control group: its limits, what it uses, and which lines of `memory.stat` count files that Linux can drop.
-GROUP_V1 = (("memory.limit_in_bytes",), "memory.usage_in_bytes", ("total_inactive_file", "total_active_file"))
-GROUP_V2 = (("memory.max", "memory.high"), "memory.current", ("inactive_file", "active_file"))
+Group: TypeAlias = tuple[tuple[str, ...], str, tuple[str, ...]]
+GROUP_V1: Group = (("memory.limit_in_bytes",), "memory.usage_in_bytes", ("total_inactive_file", "total_active_file"))
+GROUP_V2: Group = (("memory.max", "memory.high"), "memory.current", ("inactive_file", "active_file"))
 
 
 def available_bytes(root: Path = ROOT) -> int | None:

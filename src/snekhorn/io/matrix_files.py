@@ -90,13 +90,16 @@ def _check_empty_columns(shape: tuple[int, ...], n_entries: int) -> None:
 
 def read_matrix_market(path: Path, wanted: Wanted) -> Table:
     """Read a matrix with one row per point, or one column per point if that matches barcodes.tsv next to it."""
-    n, p, n_entries, form = scipy_io.mminfo(str(path))[:4]
+    with _open_matrix_market(path) as file:
+        n, p, n_entries, form = scipy_io.mminfo(_EndingInNewline(file))[:4]
     packed = LARGEST_RATIO if path.suffix.lower() == ".gz" else 1
     if n_entries * SHORTEST_ENTRY[form] > packed * path.stat().st_size:
         raise ValueError(f"it declares {n_entries} entries, more than its size allows")
     _check_empty_columns((n, p), n_entries)
     require_memory(BYTES_PER_ENTRY * n_entries, f"{path}", "use fewer rows or columns")
-    X = scipy_io.mmread(str(path))
+    with _open_matrix_market(path) as file:
+        X = scipy_io.mmread(_EndingInNewline(file))
+    check_sparse(X, str(path))
     X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
     barcodes = _read_barcodes(path.parent)
     if barcodes is None:
@@ -108,6 +111,24 @@ def read_matrix_market(path: Path, wanted: Wanted) -> Table:
         )
     X = X if X.shape[0] == len(barcodes) else X.T.tocsr() if sparse.issparse(X) else X.T
     return _as_table(path, X, {"barcode": np.array(barcodes)}, replace(wanted, id=wanted.id or "barcode"))
+
+
+def _open_matrix_market(path: Path) -> Any:
+    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else open(path, "rb")
+
+
+class _EndingInNewline:
+    """File with a line break after its end; SciPy crashes if a file ends inside a number, as in "6.3E-"."""
+
+    def __init__(self, file: Any) -> None:
+        self._file, self._ended = file, False
+
+    def read(self, size: int = -1) -> bytes:
+        content: bytes = self._file.read(size)
+        if len(content) == size or self._ended:
+            return content
+        self._ended = True
+        return content + b"\n"
 
 
 def _read_barcodes(folder: Path) -> list[str] | None:

@@ -139,12 +139,13 @@ def log_of_others(Z: Array, phi: Array, kernel: Kernel) -> Array:
     A field that has vanished, because the nearest point is more than 26 units away, is computed from the distances.
     """
     log_phi: Array = np.log(phi)
-    for i in np.flatnonzero(phi <= SMALLEST) if kernel is Kernel.GAUSSIAN else ():
-        with np.errstate(invalid="ignore"):  # the loss of a layout that is not finite is NaN, which the caller reports
+    lost = np.flatnonzero(phi <= SMALLEST) if kernel is Kernel.GAUSSIAN else ()
+    with np.errstate(invalid="ignore"):  # a layout that is not finite has a loss of NaN, which the caller reports
+        for i in lost:
             squared = np.sum((Z - Z[i]) ** 2, axis=1)
-        squared[i] = np.inf
-        nearest = squared.min()
-        log_phi[i] = np.log(np.sum(np.exp(nearest - squared))) - nearest
+            squared[i] = np.inf
+            nearest = squared.min()
+            log_phi[i] = np.log(np.sum(np.exp(nearest - squared))) - nearest
     return log_phi
 
 

@@ -251,7 +251,11 @@ def test_new_points_of_zero_norm():
     ("C", "message"),
     [
         pytest.param(POINTS, "X has 3 features, but .* is expecting 12", id="columns"),
-        pytest.param(sparse.csr_matrix(np.ones((2, 12))), r"pass a dense array of shape \(new points, points of the layout\)", id="graph"),
+        pytest.param(
+            sparse.csr_matrix(np.ones((2, 12))),
+            r"pass a dense array of shape \(new points, points of the layout\)",
+            id="graph",
+        ),
         pytest.param(-np.ones((2, 12)), "negative", id="negative"),
     ],
 )

@@ -133,6 +133,22 @@ class _DirectField:
         return np.maximum(out[:, 0], SMALLEST), out[:, 1 : d + 1]
 
 
+def log_of_others(Z: Array, phi: Array, kernel: Kernel) -> Array:
+    """Return the logarithm of the field of unit charges without the points' own terms.
+
+    A field that has vanished, because the nearest point is more than 26 units away, is computed from the distances.
+    """
+    log_phi: Array = np.log(phi)
+    lost = np.flatnonzero(phi <= SMALLEST) if kernel is Kernel.GAUSSIAN else ()
+    with np.errstate(invalid="ignore"):  # a layout that is not finite has a loss of NaN, which the caller reports
+        for i in lost:
+            squared = np.sum((Z - Z[i]) ** 2, axis=1)
+            squared[i] = np.inf
+            nearest = squared.min()
+            log_phi[i] = np.log(np.sum(np.exp(nearest - squared))) - nearest
+    return log_phi
+
+
 def _columns(Z: Array) -> Array:
     """Return Z as three rows of coordinates; missing coordinates are zero."""
     columns = np.zeros((3, Z.shape[0]))

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .charge_sums import SMALLEST, Array, ChargeSums
+from .charge_sums import SMALLEST, Array, ChargeSums, log_of_others
 
 WARM_UP = 12  # maximum number of Sinkhorn steps on the first layout; with self-loops, each at least halves the error
 WARM_GAP = 0.1  # row-sum error that ends the warm-up; later steps reduce it, so a smaller value only costs time
@@ -124,7 +124,12 @@ class TotalNormalized:
     def value(self, Z: Array, row_sums: Array) -> float:
         phi, _ = self.sums.of_others(Z, np.ones(Z.shape[0]))
         execution = self.sums.execution
-        return float(execution.sum(row_sums)) * float(np.log(execution.sum(phi) / Z.shape[0]))
+        largest, total = 0.0, execution.sum(phi)
+        if total <= SMALLEST * phi.size:  # the kernel underflows for all pairs
+            log_phi = log_of_others(Z, phi, self.sums.kernel)
+            largest = float(execution.max(log_phi))
+            total = execution.sum(np.exp(log_phi - largest))
+        return float(execution.sum(row_sums)) * (largest + float(np.log(total / Z.shape[0])))
 
     def permute(self, order: Any) -> None:
         """Do nothing: there is no state."""
@@ -146,7 +151,7 @@ class RowNormalized:
 
     def value(self, Z: Array, row_sums: Array) -> float:
         phi, _ = self.sums.of_others(Z, np.ones(Z.shape[0]))
-        return float(self.sums.execution.sum(row_sums * np.log(phi)))
+        return float(self.sums.execution.sum(row_sums * log_of_others(Z, phi, self.sums.kernel)))
 
     def permute(self, order: Any) -> None:
         """Do nothing: there is no state."""

@@ -24,7 +24,7 @@ from ..errors import InputError, reported_as_input_errors
 from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY
 from ..geometry.inputs import check_affinity_matrix, check_finite, check_layout, check_squares
 from ..geometry.neighbor_index import NeighborIndex
-from ..runtime.execution import Execution, choose_execution
+from ..runtime.execution import Execution, choose_execution, one_blas_thread
 from ..runtime.user_warnings import warn
 from .parameters import EmbeddingParameters
 from .resources import (
@@ -160,6 +160,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         """Lay out the points of X and return the layout."""
         return self.fit(X, y).embedding_
 
+    @one_blas_thread()
     def transform(self, X: Any) -> NDArray[Any]:
         """Place new points in the layout, which does not change.
 
@@ -199,6 +200,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
 
         save(self, path)
 
+    @one_blas_thread()
     def _fit(self, X: Any) -> None:
         X = self._checked_input(X)
         self.check_parameters()

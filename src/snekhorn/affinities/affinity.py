@@ -15,7 +15,7 @@ from ..errors import NumericalOverflowError
 from ..geometry.costs import Array, Cost, Matrix, NeighborGraph, build_cost
 from ..geometry.dense_cost import symmetrize_in_place
 from ..runtime.checks import check_choice, check_perplexity, clamp_perplexity
-from ..runtime.execution import choose_execution
+from ..runtime.execution import choose_execution, one_blas_thread
 from ..runtime.user_warnings import warn
 from ..solvers.solve_report import UNREACHABLE, Reason, SolveReport, advice, explained
 
@@ -79,6 +79,7 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @one_blas_thread()
     def fit(self: Self, X: Any, y: Any = None) -> Self:
         """Compute the affinity of X.
 

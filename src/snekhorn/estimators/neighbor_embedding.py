@@ -25,7 +25,7 @@ from ..errors import InputError, reported_as_input_errors
 from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY
 from ..geometry.inputs import check_affinity_matrix, check_finite, check_layout, check_squares
 from ..geometry.neighbor_index import NeighborIndex
-from ..runtime.execution import Execution, choose_execution
+from ..runtime.execution import Execution, choose_execution, one_blas_thread
 from ..runtime.interrupts import delayed_interrupts
 from ..runtime.sparse_format import check_sparse
 from ..runtime.user_warnings import warn
@@ -164,6 +164,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         """Compute the layout of X and return it."""
         return self.fit(X, y).embedding_
 
+    @one_blas_thread()
     def transform(self, X: Any) -> NDArray[Any]:
         """Place new points in the layout, which does not change.
 
@@ -205,6 +206,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
 
         save(self, path)
 
+    @one_blas_thread()
     def _fit(self, X: Any) -> None:
         X = self._checked_input(X)
         self.check_parameters()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..errors import reported_as_input_errors
-from ..runtime.execution import Execution, run_in_blocks
+from ..runtime.execution import Execution, one_openmp_thread, run_in_blocks
 from .distance_metrics import Array
 
 Indices: TypeAlias = NDArray[np.integer[Any]]
@@ -40,7 +40,7 @@ def distances_between(A: Any, B: Any, metric: str) -> Array:
     from sklearn.metrics import pairwise_distances  # imported here because it is slow to load
 
     squared = metric == "sqeuclidean"
-    with reported_as_input_errors():  # some metrics need data of a certain kind
+    with one_openmp_thread(), reported_as_input_errors():  # some metrics need data of a certain kind
         found: Array = pairwise_distances(A, B, metric="euclidean" if squared else metric)
     if squared:
         found = np.square(found)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
@@ -112,12 +113,17 @@ def run_in_blocks(execution: Execution, task: Callable[[slice], None], n_rows: i
     execution.run(loop, -(-n_rows // size), work)
 
 
+@cache
+def _libraries() -> ThreadpoolController:
+    """Return the libraries with threads of their own; looking for them takes long enough to do it once."""
+    return ThreadpoolController()
+
+
 class _BlasLimit:
     """Limit on the threads of BLAS; all callers in one process share it."""
 
     def __init__(self) -> None:
         self.n_callers = 0
-        self.controller: Any = None
         self.limiter: Any = None
         self.renew_lock()
         if hasattr(os, "register_at_fork"):  # a thread that holds the lock does not survive a fork
@@ -130,8 +136,7 @@ class _BlasLimit:
         with self.lock:
             self.n_callers += 1
             if self.n_callers == 1:
-                self.controller = self.controller or ThreadpoolController()
-                self.limiter = self.controller.limit(limits=1, user_api="blas")
+                self.limiter = _libraries().limit(limits=1, user_api="blas")
 
     def release(self) -> None:
         with self.lock:
@@ -154,6 +159,13 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         _blas_limit.release()
+
+
+@contextmanager
+def one_openmp_thread() -> Iterator[None]:
+    """Keep the OpenMP loops of libraries to the calling thread, because their threads do not survive a fork."""
+    with _libraries().limit(limits=1, user_api="openmp"):
+        yield
 
 
 def choose_execution(n_jobs: int | None) -> Execution:

@@ -65,6 +65,11 @@ FOUND = [
         "LayoutCase(kind='tsnekhorn', points=Points(seed=1, outlier=1000.0, scale=1e+150), "
         "parameters={'perplexity': 1.01, 'max_iter': 1})",
     ),
+    (
+        "an_affinity_is_what_it_reports",
+        "AffinityCase(kind='multiscale', points=Points(shape='spreads', n=4, p=2, seed=11, duplicates=0.9, "
+        "outlier=1000000.0, scale=1000000000000000.0, dtype='float32'), parameters={'self_loops': False})",
+    ),
     # SciPy sorted the entries of the user's matrix.
     (
         "an_earlier_fit_leaves_no_trace",

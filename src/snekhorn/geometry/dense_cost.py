@@ -134,7 +134,9 @@ def own_unit(costs: Array) -> float:
         positive = costs[costs > 0.0]
     if positive.size == 0:
         return 1.0
-    step = round(_exponent(np.median(positive)) / UNIT_STEP)
+    middle = positive.size // 2
+    typical = np.partition(positive, middle)[middle]  # unlike a mean of two middle costs, it cannot overflow
+    step = round(_exponent(typical) / UNIT_STEP)
     if step:  # the largest cost must stay finite
         step = max(step, math.ceil((_exponent(costs.max()) - LARGEST_EXPONENT) / UNIT_STEP))
     return float(2.0 ** (UNIT_STEP * int(np.clip(step, -LARGEST_STEP, LARGEST_STEP))))

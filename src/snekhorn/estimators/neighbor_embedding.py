@@ -222,13 +222,9 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         self._keep_report_of(affinity)
         if Z is None:
             Z = self._initial_layout(X, P)
+        loops, symmetric = self.latent_self_loops, self._is_symmetric
         objective = make_objective(
-            P,
-            self.latent,
-            method=method,
-            self_loops=self.latent_self_loops,
-            symmetric=self._is_symmetric,
-            execution=execution,
+            P, self.latent, method=method, self_loops=loops, symmetric=symmetric, execution=execution
         )
         schedule = make_schedule(
             self.latent,

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SECONDS = 60.0  # a case takes a fraction of a second; a machine that is busy with others needs more
+SECONDS = 180.0  # a case takes at most 4 seconds of processor time; a machine that is busy with others needs more
 TIMES_THE_FILE, BYTES_BESIDE = 10, 200 << 20  # memory that a case may take: ten times the file, plus 200 MB
 
 

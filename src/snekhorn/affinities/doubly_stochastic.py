@@ -16,7 +16,7 @@ from ..solvers.newton_cg import MAX_CG_ITERATIONS, Linear, Outcome, Point, gaps,
 from ..solvers.solve_report import Reason, SolveReport
 from .affinity import Affinity, in_user_units
 from .entropic import KernelRows
-from .gaussian import bandwidth_in_units_of, bracket, check_bandwidth, rows_beyond, solve_bandwidth
+from .gaussian import MISSED, bandwidth_in_units_of, bracket, check_bandwidth, rows_beyond, solve_bandwidth
 from .measured_rows import MeasuredRows, measured_reason
 from .symmetric_dual import SymmetricDual
 from .symmetric_solver import balance
@@ -113,7 +113,7 @@ class DoublyStochasticAffinity(Affinity):
         # A target is out of reach if it is missed and the bandwidth is at its bound; NaN means that there is none.
         out_of_reach = bool(dual.held(outcome.point.x[1], missing).any())
         to_solve = not (out_of_reach or np.isnan(target))
-        unsolved = rows.unbalanced(self.tol) | (rows.off(missing, self.tol) & to_solve)
+        unsolved = rows.unbalanced(self.tol) | (rows.off(missing, min(self.tol, MISSED)) & to_solve)
         return SolveReport(
             converged=not unsolved.any(),
             n_iter=outcome.n_iter,
@@ -167,7 +167,7 @@ class _Scaling:
         a, gap_a, b, gap_b = bracket(lambda nu: gap(nu, max(self.tol, LOOSE)), typical, lower, upper)
         if gap_a * gap_b < 0.0:
             between = float(np.exp(b - gap_b * (b - a) / (gap_b - gap_a)))
-            outcome = self._run(SharedBandwidth(dual), between, self.tol)
+            outcome = self._run(SharedBandwidth(dual, self.tol), between, self.tol)
             if outcome.reason is Reason.CONVERGED or self.n_passes > MAX_PASSES:
                 return dual, outcome
         start = float(np.clip(self.bandwidth, lower, upper))
@@ -213,11 +213,14 @@ class _Scaling:
 class SharedBandwidth:
     """The dual in which all rows have the same gamma, which is then the bandwidth.
 
-    The dual stays concave on this subspace: project gradients and Hessian products onto it.
+    The dual stays concave on this subspace: project gradients and Hessian products onto it. `tol` is the tolerance on
+    the row sums.
     """
 
-    def __init__(self, dual: SymmetricDual) -> None:
+    def __init__(self, dual: SymmetricDual, tol: float) -> None:
         self.dual, self.lower, self.upper = dual, dual.lower, dual.upper
+        # A loose tolerance on the row sums leaves the average entropy as accurate as its own tolerance.
+        self.weight = max(1.0, tol / MISSED)
 
     @property
     def execution(self) -> Execution:
@@ -238,7 +241,7 @@ class SharedBandwidth:
             blocks=blocks,
             held=held,
             marginal_gap=marginal_gap,
-            entropy_gap=entropy_gap,
+            entropy_gap=self.weight * entropy_gap,
         )
 
     def hessian(self, x: Array) -> Linear:

@@ -151,6 +151,7 @@ class KernelRows:
         """Compute the matrix P_ij = exp(-(C_ij - nearest_i) / bandwidth_i - log_normalizer_i)."""
         inverse, tied = 1.0 / self.bandwidth, _tie_limit(self.nearest, cost.dtype)
 
+        @np.errstate(over="ignore")  # the exponential of minus infinity is right
         def formula(C: Array, i: Any, j: Any) -> Array:
             excess = C - self.nearest[i]
             if not self_loops:  # treat ties as the search for the bandwidth does

@@ -70,7 +70,7 @@ class SelfTuningAffinity(Affinity):
         scale = cost.kth_smallest(self.k)
         # A point with k or more duplicates has no scale of its own: use the smallest positive one.
         positive = scale[scale > 0.0]
-        sigma = np.sqrt(np.maximum(scale, positive.min() if positive.size else 1.0))
+        sigma = np.sqrt(np.maximum(scale, positive.min() if positive.size else cost.smallest_positive()))
 
         def formula(C: Array, i: Any, j: Any) -> Array:
             return np.asarray(np.exp(C / (sigma[i] * -sigma[j])))

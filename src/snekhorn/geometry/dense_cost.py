@@ -109,6 +109,11 @@ class DenseCost:
             out[block] = np.partition(self.matrix[block], k, axis=1)[:, k]  # position 0 is the point itself
         return out
 
+    def smallest_positive(self) -> float:
+        """Return the smallest positive cost, or 1 if all points are equal."""
+        rows = (self.matrix[block] for block in row_blocks(self.n_points))
+        return min((float(C[C > 0.0].min()) for C in rows if C.any()), default=1.0)
+
     def in_local_order(self) -> tuple[DenseCost, None]:
         """Return the costs unchanged, and None: rows are read from end to end, so the order does not matter."""
         return self, None

@@ -119,6 +119,11 @@ class NeighborGraph:
         """Return the cost of every point to its k-th nearest neighbour."""
         return np.array([np.partition(row, k - 1)[k - 1] for row in np.split(self.costs, self.indptr[1:-1])])
 
+    def smallest_positive(self) -> float:
+        """Return the smallest positive cost, or 1 if all neighbours are equal."""
+        positive = self.costs[self.costs > 0.0]
+        return float(positive.min()) if positive.size else 1.0
+
     def nearest(self, k: int, *, at_least: bool) -> NeighborGraph:
         """Keep the k nearest neighbours of each row; with `at_least`, raise if a row has fewer."""
         degrees = self.degrees

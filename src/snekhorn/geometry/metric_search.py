@@ -40,10 +40,11 @@ def distances_between(A: Any, B: Any, metric: str) -> Array:
     from sklearn.metrics import pairwise_distances  # imported here because it is slow to load
 
     squared = metric == "sqeuclidean"
-    with one_openmp_thread(), reported_as_input_errors():  # some metrics need data of a certain kind
+    # Some metrics need data of a certain kind. Callers find distances that overflow.
+    with one_openmp_thread(), reported_as_input_errors(), np.errstate(over="ignore", invalid="ignore"):
         found: Array = pairwise_distances(A, B, metric="euclidean" if squared else metric)
-    if squared:
-        found = np.square(found)
+        if squared:
+            found = np.square(found)
     if metric == "cosine":
         found[found <= SAME_DIRECTION * np.finfo(found.dtype).eps] = 0.0
     return np.maximum(found, 0.0)  # rounding makes some metrics slightly negative

@@ -50,12 +50,17 @@ class NeighborIndex:
         if sparse.issparse(X) != sparse.issparse(self.X):
             X = sparse.csr_matrix(X) if sparse.issparse(self.X) else X.toarray()
         if sparse.issparse(self.X) or self.metric not in (*DIRECT_METRICS, *SCALED_METRICS):
-            return self._query_metric(X, k, execution, first_row)
-        search = self._point_search()
-        queries = search.prepared(X if self._whitening is None else self._whitening.apply(X))
-        find = search.exact if len(self.X) <= EXACT_LIMIT else search.inverted
-        indices, squared = find(queries, k, np.float64, execution)
-        return indices, from_squared(squared, search.metric)
+            indices, costs = self._query_metric(X, k, execution, first_row)
+        else:
+            indices, costs = self._query_points(X, k, execution)
+        far = np.flatnonzero(np.isinf(costs).any(axis=1))
+        if far.size:
+            largest = abs(X[far[0]]).max()
+            raise InputError(
+                f"row {first_row + far[0]} of X has entries up to {largest:.3g}, whose costs to the points of the "
+                "layout overflow; drop it, or check its units."
+            )
+        return indices, costs
 
     def check_queries(self, X: Any) -> None:
         """Raise if the metric is undefined for a query; done for all queries before the search in batches."""
@@ -71,6 +76,15 @@ class NeighborIndex:
                 points, metric = self._whitening.apply(points), "euclidean"
             self._search = PointSearch(points, metric)
         return self._search
+
+    def _query_points(self, X: Any, k: int, execution: Execution) -> tuple[Indices, Array]:
+        """Search with squared Euclidean distances."""
+        search = self._point_search()
+        with np.errstate(over="ignore"):  # the caller finds costs that overflow
+            queries = search.prepared(X if self._whitening is None else self._whitening.apply(X))
+            find = search.exact if len(self.X) <= EXACT_LIMIT else search.inverted
+            indices, squared = find(queries, k, np.float64, execution)
+        return indices, from_squared(squared, search.metric)
 
     def _query_metric(self, X: Any, k: int, execution: Execution, first_row: int) -> tuple[Indices, Array]:
         """Search with scikit-learn's metrics, which may round the distance between equal rows."""

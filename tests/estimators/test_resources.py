@@ -105,9 +105,27 @@ def test_sizes(monkeypatch):
     assert _needed(TSNEkhorn(**quickest), POINTS.astype(np.float32), monkeypatch) == N * N * (4 + 36) + points
     assert _needed(TSNE(**quickest), POINTS, monkeypatch) == N * N * (8 + 44) + points
     assert _needed(SNE(**quickest), POINTS, monkeypatch) == N * N * (8 + 56) + points
-    assert _needed(TSNEkhorn(n_neighbors=20, **quickest), POINTS, monkeypatch) == 2 * N * 20 * (12 + 36) + points
+    of_neighbors = TSNEkhorn(n_neighbors=20, metric="precomputed", **quickest)
+    assert _needed(of_neighbors, COSTS, monkeypatch) == 2 * N * 20 * (12 + 36) + points
     given = TSNEkhorn(affinity="precomputed", **quickest)
     assert _needed(given, AFFINITY, monkeypatch) == N * N * 36 + points
+
+
+@pytest.mark.filterwarnings("ignore:.*stopped at max_iter")
+@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine"])
+@pytest.mark.parametrize(
+    ("shape", "density", "dtype"),
+    [((2000, 900), 0.05, np.float64), ((2000, 50), 0.5, np.float32), ((2000, 9000), 0.02, np.float64)],
+)
+def test_a_fit_to_sparse_points_takes_about_what_was_said(shape, density, dtype, metric, monkeypatch):
+    X = sparse.random(*shape, density, format="csr", random_state=0).astype(dtype)
+    estimator = TSNEkhorn(perplexity=5.0, n_neighbors=15, self_loops=True, max_iter=1, metric=metric, n_jobs=2)
+    estimator.fit(X[:300])  # what it takes to compile a kernel does not count
+    tracemalloc.start()
+    needed = _needed(estimator, X, monkeypatch)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < needed < 2.5 * peak  # threads may or may not reach their peaks at the same time
 
 
 def test_the_perplexity_of_an_affinity_object_is_checked_first(no_memory):

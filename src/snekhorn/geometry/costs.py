@@ -17,7 +17,7 @@ from .dense_cost import DenseCost, Matrix, dense_costs, row_blocks
 from .distance_metrics import Array, check_metric, whitened
 from .inputs import check_cost_matrix, check_points, check_range
 from .neighbor_graph import NeighborGraph
-from .neighbor_search import find_neighbors
+from .neighbor_search import find_neighbors, search_bytes
 
 __all__ = ["Array", "Cost", "DenseCost", "Matrix", "NeighborGraph", "build_cost", "count_neighbors", "search_neighbors"]
 
@@ -62,11 +62,16 @@ def count_neighbors(n_neighbors: int | str | None, n: int, perplexity: float) ->
     return min(n - 1, check_count(n_neighbors, "n_neighbors"))
 
 
+def graph_bytes(X: Any, k: int, metric: str, n_threads: int) -> float:
+    """Estimate the peak memory of a graph of k neighbours and of its affinity, in addition to X."""
+    return max(search_bytes(X, k, metric, n_threads), BYTES_PER_EDGE * int(X.shape[0]) * k)
+
+
 def search_neighbors(X: Any, k: int, metric: str, execution: Execution) -> NeighborGraph:
     """Find the k nearest neighbours of every row of a whitened X; raise if the affinity needs too much memory."""
     n = X.shape[0]
     what = f"a graph of {n:,} points with {k:,} neighbours each, and its affinity"
-    require_memory(BYTES_PER_EDGE * n * k, what, GRAPH_REMEDY)
+    require_memory(graph_bytes(X, k, metric, execution.n_threads), what, GRAPH_REMEDY)
     graph = find_neighbors(X, k, metric, execution)
     near = graph.indices.reshape(n, k)
     check_range(graph.costs.reshape(n, k), X, metric=metric, near=near)

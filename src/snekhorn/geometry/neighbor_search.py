@@ -16,13 +16,14 @@ from scipy import sparse
 from ..kernels.squared_distances import squared_distances_to
 from ..runtime.execution import Execution, one_blas_thread
 from .distance_metrics import DIRECT_METRICS, Array, from_squared
-from .metric_search import nearest_rows
+from .metric_search import DISTANCES_AT_ONCE, MOST_ROWS, nearest_rows
 from .neighbor_graph import NeighborGraph
-from .point_search import Indices, PointSearch
+from .point_search import PRODUCTS_AT_ONCE, QUERIES_AT_ONCE, Indices, PointSearch
 
 EXACT_LIMIT = 30_000  # points; above this, the inverted file is clearly faster (see the neighbour benchmark)
 LEAST_RECALL = 0.9  # below this, float32 cannot resolve the distances, so points are searched by differences
 MEASURED_SAMPLE = 200  # points used to measure the recall
+LIST_BYTES = 50  # peak memory per neighbour found
 TREE_FEATURES = 15  # up to this many features a tree is faster than brute force, as in scikit-learn
 
 
@@ -37,6 +38,19 @@ def find_neighbors(
         return find_neighbors(X[points], k, metric, execution)
 
     return NeighborGraph.from_lists(indices, costs, execution, recall=recall, search_among=search_among)
+
+
+def search_bytes(X: Any, k: int, metric: str, n_threads: int) -> float:
+    """Estimate the peak memory of a search, in addition to X: for the lists that are found, and for distances."""
+    n, p = (int(size) for size in X.shape)
+    item: int = X.dtype.itemsize
+    found = LIST_BYTES * n * k
+    if not sparse.issparse(X) and metric in DIRECT_METRICS:
+        copies = 8 + 2 * item * (metric == "cosine")  # in float32 for the search and for its index; unit rows
+        return found + n * p * copies + n_threads * 6 * min(QUERIES_AT_ONCE * n, PRODUCTS_AT_ONCE)
+    distances = (12 + item) * min(MOST_ROWS * n, DISTANCES_AT_ONCE)
+    copy: int = X.nnz * (item + X.indices.itemsize) if sparse.issparse(X) else 0
+    return found + copy + n_threads * (copy + distances)  # the check and every thread may copy a sparse X
 
 
 def _search(

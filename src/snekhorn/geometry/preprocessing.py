@@ -207,6 +207,16 @@ def principal_components(X: Any, n_components: int, random_state: Any = 0) -> Ar
     return _project(X, *_principal_axes(X, n_components, random_state))
 
 
+def components_bytes(X: Any) -> float:
+    """Estimate the peak memory of `principal_components`, in addition to X."""
+    n, p = (int(size) for size in X.shape)
+    if p <= min(FEW_COLUMNS, 2 * n):
+        return 9.5 * p * (3 * p + min(n, ROWS_AT_ONCE))  # products of columns, and a block of rows, in float64
+    if sparse.issparse(X) and p > FEW_COLUMNS:
+        return 16.0 * int(X.nnz) + 200.0 * (n + p)  # a copy of X, and the vectors of ARPACK
+    return 24.0 * n * p  # a centred copy, and its decomposition
+
+
 def _standardized(X: Any, mean: Array, scale: Array) -> Array:
     """Compute (X - mean) / scale; constant columns become 0."""
     factors = _inverse(scale)

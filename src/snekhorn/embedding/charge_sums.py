@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.direct_sums import direct_sums, direct_sums_of_others
+from ..kernels.direct_sums import direct_sums, direct_sums_of_others, log_gaussian_sums_of_others
 from ..runtime.execution import Execution
 
 SMALLEST = 1e-300  # lower limit of the field, so that its logarithm is finite
@@ -133,19 +133,18 @@ class _DirectField:
         return np.maximum(out[:, 0], SMALLEST), out[:, 1 : d + 1]
 
 
-def log_of_others(Z: Array, phi: Array, kernel: Kernel) -> Array:
-    """Return the logarithm of the field of unit charges without the points' own terms.
+def log_of_others(Z: Array, phi: Array, sums: ChargeSums) -> Array:
+    """Return the logarithm of `phi`, the field of unit charges without each point's own term.
 
-    A field that has vanished, because the nearest point is more than 26 units away, is computed from the distances.
+    A Gaussian field that has vanished, because the nearest point is more than 26 units away, is computed from the
+    distances.
     """
     log_phi: Array = np.log(phi)
-    lost = np.flatnonzero(phi <= SMALLEST) if kernel is Kernel.GAUSSIAN else ()
-    with np.errstate(invalid="ignore"):  # a layout that is not finite has a loss of NaN, which the caller reports
-        for i in lost:
-            squared = np.sum((Z - Z[i]) ** 2, axis=1)
-            squared[i] = np.inf
-            nearest = squared.min()
-            log_phi[i] = np.log(np.sum(np.exp(nearest - squared))) - nearest
+    lost = np.flatnonzero(phi <= SMALLEST)
+    if lost.size and sums.kernel is Kernel.GAUSSIAN:
+        found = np.empty(lost.size)
+        sums.execution.run(log_gaussian_sums_of_others, lost.size, lost.size * len(Z), lost, _columns(Z), found)
+        log_phi[lost] = found
     return log_phi
 
 

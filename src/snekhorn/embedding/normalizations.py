@@ -126,7 +126,7 @@ class TotalNormalized:
         execution = self.sums.execution
         largest, total = 0.0, execution.sum(phi)
         if total <= SMALLEST * phi.size:  # the kernel underflows for all pairs
-            log_phi = log_of_others(Z, phi, self.sums.kernel)
+            log_phi = log_of_others(Z, phi, self.sums)
             largest = float(execution.max(log_phi))
             total = execution.sum(np.exp(log_phi - largest))
         return float(execution.sum(row_sums)) * (largest + float(np.log(total / Z.shape[0])))
@@ -151,7 +151,7 @@ class RowNormalized:
 
     def value(self, Z: Array, row_sums: Array) -> float:
         phi, _ = self.sums.of_others(Z, np.ones(Z.shape[0]))
-        return float(self.sums.execution.sum(row_sums * log_of_others(Z, phi, self.sums.kernel)))
+        return float(self.sums.execution.sum(row_sums * log_of_others(Z, phi, self.sums)))
 
     def permute(self, order: Any) -> None:
         """Do nothing: there is no state."""

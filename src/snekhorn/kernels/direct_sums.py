@@ -4,6 +4,8 @@ The field of charges q_j at points z_j is phi(z) = sum_j q_j k(|z - z_j|^2). Poi
 rows; missing coordinates are zero.
 """
 
+import numpy as np
+
 from .arithmetic import fast_exp
 from .compilation import FAST, compiled, inlined
 
@@ -83,3 +85,15 @@ def direct_sums_of_others(start, stop, rows, points, charge, student, out):
         value, by_x, by_y, by_w = _field(x[:i], y[:i], w[:i], charge[:i], here, student)
         after = _field(x[rest], y[rest], w[rest], charge[rest], here, student)
         _store(value + after[0], by_x + after[1], by_y + after[2], by_w + after[3], lost, out[row])
+
+
+@compiled
+def log_gaussian_sums_of_others(start, stop, rows, points, out):
+    """Compute log sum_{j != i} exp(-r_ij^2) at the points `rows`, relative to the nearest point to avoid underflow."""
+    x, y, w = points[0], points[1], points[2]
+    for row in range(start, stop):
+        i = rows[row]
+        squared = (x - x[i]) ** 2 + (y - y[i]) ** 2 + (w - w[i]) ** 2
+        squared[i] = np.inf
+        nearest = squared.min()
+        out[row] = np.log(np.exp(nearest - squared).sum()) - nearest

@@ -41,7 +41,7 @@ SLACK = 1.08  # room for the layout to grow; smaller rebuilds the grid more ofte
 TABLE_SIZE = 64  # fractions of a cell per axis at which the field of a charge at its own position is tabulated
 HEAVIEST = 1e4  # charge of a point on the grid, relative to the median; larger ones leave errors of 0.001 in float32
 LARGEST_CHARGE = 1e30  # on the grid; sums of larger ones could overflow in float32
-FAINTEST = {np.float32: 1e-6, np.float64: 1e-9}  # fields below this fraction of the largest field are noise
+FAINTEST = {np.float32: 1e-4, np.float64: 1e-8}  # fields below this fraction of the largest field are mostly grid error
 
 
 @dataclass(frozen=True)

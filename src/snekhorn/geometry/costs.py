@@ -35,7 +35,7 @@ def build_cost(X: Any, *, metric: str, n_neighbors: int | str | None, perplexity
     X is an array of features. With metric="precomputed" it is a full cost matrix, a sparse neighbour graph such as the
     output of `KNeighborsTransformer`, a pair (indices, distances), or a `NeighborGraph`.
     """
-    if metric == "precomputed":
+    if isinstance(metric, str) and metric == "precomputed":
         return _precomputed_cost(X, n_neighbors, perplexity, execution)
     check_metric(metric)
     if isinstance(X, tuple):

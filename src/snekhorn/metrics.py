@@ -33,12 +33,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 
 from .errors import InputError, reported_as_input_errors
 from .geometry.distance_metrics import DIRECT_METRICS, check_metric, from_squared, unit_rows, whitened
 from .geometry.inputs import check_classes, check_cost_matrix, check_points, check_range
+from .geometry.metric_search import distances_between
 from .kernels import neighbor_ranks as ranks
 from .kernels.squared_distances import sampled_squared_distances
 from .runtime.checks import check_count
@@ -308,12 +308,8 @@ def _fill_distances(out: Floats, points: Any, rows: Indices, metric: str, execut
     if metric in DIRECT_METRICS and not sparse.issparse(points):
         execution.run(sampled_squared_distances, rows.size, out.size, points, rows, out)
         from_squared(out, metric)
-    else:  # on one thread: scikit-learn's sums depend on the number of threads
-        squared = metric == "sqeuclidean"
-        with reported_as_input_errors():
-            out[:] = pairwise_distances(points[rows], points, metric="euclidean" if squared else metric)
-        if squared:
-            np.square(out, out=out)
+    else:
+        out[:] = distances_between(points[rows], points, metric)
     check_range(out.T, points, metric=metric, name=name)  # transposed, because it needs a row for every point
 
 
@@ -328,9 +324,9 @@ def _correlation(rows: Floats, n: int) -> float | None:
     mean_x, mean_z = means.mean(axis=0)
     a, b = (means - (mean_x, mean_z)).T
     with np.errstate(over="ignore", invalid="ignore"):
-        xx = rows[:, ranks.SPREAD_X].sum() + (n - 1) * (a @ a)
-        zz = rows[:, ranks.SPREAD_Z].sum() + (n - 1) * (b @ b)
-        xz = rows[:, ranks.SPREAD_XZ].sum() + (n - 1) * (a @ b)
+        xx = rows[:, ranks.SPREAD_X].sum() + (n - 1) * np.sum(a * a)  # unlike `@`, on one thread
+        zz = rows[:, ranks.SPREAD_Z].sum() + (n - 1) * np.sum(b * b)
+        xz = rows[:, ranks.SPREAD_XZ].sum() + (n - 1) * np.sum(a * b)
     if not np.isfinite([xx, zz]).all():
         which, mean = ("Z", mean_z) if np.isfinite(xx) else ("X", mean_x)
         raise InputError(f"{which} has distances of about {mean:.3g}, whose squares overflow; scale {which} down.")

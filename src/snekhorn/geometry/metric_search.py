@@ -47,7 +47,7 @@ def distances_between(A: Any, B: Any, metric: str) -> Array:
             found = np.square(found)
     if metric == "cosine":
         found[found <= SAME_DIRECTION * np.finfo(found.dtype).eps] = 0.0
-    return np.maximum(found, 0.0)  # rounding makes some metrics slightly negative
+    return np.maximum(found, 0.0, out=found)  # rounding makes some metrics slightly negative
 
 
 def nearest_rows(X: Any, queries: Any, k: int, metric: str, execution: Execution) -> tuple[Indices, Array]:

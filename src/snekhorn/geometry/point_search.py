@@ -112,17 +112,18 @@ class PointSearch:
         order = _points_by_list(index) if queries is None else np.arange(len(points))
         again = np.zeros(len(points), dtype=bool)
 
+        size = len(points) if queries is None else _rows_of_small_batch(points.shape[1])
+
         def search(block: slice) -> None:
             rows = order[block]
-            with faiss_on_one_thread():
-                reach, near = index.search(points[rows], n_candidates)
+            reach, near = _search_in_batches(index, points[rows], n_candidates, size)
             found.rank(rows, near)
             again[rows] = found.indices[rows, -1] < 0  # the probed lists held too few points
             if queries is not None:
                 again[rows] |= np.sqrt(reach[:, -1]) <= RESOLVED * np.sqrt(_norms(points[rows]))
 
-        size = POINTS_AT_ONCE if queries is None else _rows_of_small_batch(points.shape[1])
-        run_in_blocks(execution, search, len(points), size, len(points) * n_candidates)
+        at_once = POINTS_AT_ONCE if queries is None else QUERIES_AT_ONCE
+        run_in_blocks(execution, search, len(points), at_once, len(points) * n_candidates)
         self._fill_exactly(found, np.flatnonzero(again), execution)
         return found.indices, found.squared
 
@@ -199,9 +200,14 @@ class PointSearch:
             index.add_core(n, faiss.swig_ptr(self.points), None, faiss.swig_ptr(lists))  # points are numbered from 0
         sample = np.linspace(0, n - 1, TUNING_SAMPLE).astype(np.intp)
         truth, _ = self.exact(self.X[sample], k, self.X.dtype, execution)
+        found = np.empty_like(truth)
+
+        def search(rows: slice) -> None:
+            found[rows] = _search_in_batches(index, self.points[sample[rows]], k, ROW_BY_ROW)[1]
+
         index.nprobe = FIRST_PROBES
         while True:
-            found = _search_row_by_row(index, self.points[sample], k, execution)
+            run_in_blocks(execution, search, sample.size, ROW_BY_ROW, sample.size * n)
             recall = np.mean([np.any(t[:, None] == f, axis=1) for t, f in zip(truth, found, strict=True)])
             if recall >= RECALL_GOAL or index.nprobe >= n_lists:
                 return index
@@ -257,16 +263,14 @@ def _nearest_centres(points: Array, centres: Array, execution: Execution) -> NDA
     return nearest
 
 
-def _search_row_by_row(index: Any, points: Array, k: int, execution: Execution) -> Indices:
-    """Search an inverted file for the k points nearest to each of these, independently of the others."""
-    found = np.empty((len(points), k), dtype=np.int64)
-
-    def search(rows: slice) -> None:
-        with faiss_on_one_thread():
-            found[rows] = index.search(points[rows], k)[1]
-
-    run_in_blocks(execution, search, len(points), _rows_of_small_batch(points.shape[1]), len(points) * k)
-    return found
+def _search_in_batches(index: Any, points: Array, k: int, size: int) -> tuple[Array, Indices]:
+    """Search an inverted file for the k points nearest to each of these, `size` of them at a time, on one thread."""
+    squared, found = np.empty((len(points), k), dtype=np.float32), np.empty((len(points), k), dtype=np.int64)
+    with faiss_on_one_thread():
+        for start in range(0, len(points), size):
+            rows = slice(start, start + size)
+            squared[rows], found[rows] = index.search(points[rows], k)
+    return squared, found
 
 
 def _rows_of_small_batch(p: int) -> int:

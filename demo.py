@@ -42,7 +42,8 @@ def main() -> None:
     for name, method in METHODS.items():
         rows = row_perplexities(method.affinity_ / method.affinity_.sum(axis=1, keepdims=True))
         n_floor = method.affinity_report_.n_floor_rows
-        above = f" ({n_floor} {'row' if n_floor == 1 else 'rows'} cannot reach this perplexity)" if n_floor else ""
+        stay = "1 row stays" if n_floor == 1 else f"{n_floor} rows stay"
+        above = f" ({stay} above this perplexity)" if n_floor else ""
         print(f"{name:12}{rows.min():.1f} to {rows.max():.1f}{above}")
 
     FOLDER.mkdir(exist_ok=True)

@@ -8,7 +8,7 @@ from harness.command_line import Program
 INTRODUCTION = """# Benchmarks
 
 `make bench` runs the benchmarks and writes this page; do not edit the page by hand. The numbers come from the JSON
-files in the folder of the same name. Each section states when its numbers were measured, on which machine and with
+files in the folder `docs/benchmarks`. Each section states when its numbers were measured, on which machine and with
 which versions."""
 
 PROGRAM = Program(

@@ -14,7 +14,7 @@ from harness.experiment import SEPARATOR, Case, Cases, Plan, Settings, finished
 from harness.results_page import table
 from snekhorn.affinities import SymmetricEntropicAffinity
 
-from .measure import DATA, Array, benchmark, timed
+from .measure import DATA, FLOOR, Array, benchmark, timed
 
 N_POINTS = 5000  # of CIFAR and MNIST; a larger full matrix takes too long at 33 perplexities
 PERPLEXITIES = (2, 5, *range(10, 301, 10))
@@ -106,7 +106,8 @@ def report(cases: Cases) -> str:
             rows += [_row(variant, label, group)] if group else []
     note = (
         "The table shows the symmetric entropic affinity with its defaults on all data sets (only the first "
-        f"{N_POINTS:,} points of CIFAR-10 and MNIST), at perplexities up to n - 2. A pass visits all pairs of points."
+        f"{N_POINTS:,} points of CIFAR-10 and MNIST), at perplexities up to n - 2. A pass visits all pairs of points. "
+        f"{FLOOR}"
     )
     passes = ["median passes", "most passes"]
     gaps = ["largest marginal gap", "largest entropy gap"]

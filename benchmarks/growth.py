@@ -1,4 +1,4 @@
-"""Measure time and memory from 10,000 to 1,000,000 points: MNIST, augmented by small rotations and shifts."""
+"""Measure time and memory from 10,000 to 1,000,000 points: MNIST, augmented with rotated and shifted copies."""
 
 from __future__ import annotations
 
@@ -118,16 +118,16 @@ def report(cases: Cases) -> str:
         "span": ("span", ".0f"),
     }
     note = (
-        f"The table shows layouts of MNIST, augmented by rotated and shifted copies, with {N_THREADS} threads and "
+        f"The table shows layouts of MNIST, augmented with rotated and shifted copies, with {N_THREADS} threads and "
         f"{N_ITER} iterations; best of {REPEATS} runs below {MANY_POINTS:,} points, otherwise a single run. The span "
         "is the longer side of the layout."
     )
     text = figure_table(columns, found, note)
     if len(found) > 2:
         first, last = found[1], found[-1]
-        *others, total = (f"{_exponent(first, last, f'{key}_seconds'):.2f} ({name})" for name, key in STAGES.items())
+        *others, total = (f"n^{_exponent(first, last, f'{key}_seconds'):.2f} ({name})" for name, key in STAGES.items())
         sizes = f"{first['n']:,} to {last['n']:,} points"
-        text += f"\n\nThe exponents of growth from {sizes} are {', '.join(others)} and {total}."
+        text += f"\n\nFrom {sizes}, the times grow as {', '.join(others)} and {total}."
     return text
 
 

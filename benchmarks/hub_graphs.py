@@ -12,6 +12,7 @@ from harness.results_page import figures, table
 from snekhorn.affinities import SymmetricEntropicAffinity, row_perplexities
 
 from .measure import (
+    FLOOR,
     N_THREADS,
     QUALITY,
     Array,
@@ -78,9 +79,8 @@ def report(cases: Cases) -> str:
     note = (
         f"The table shows the symmetric entropic affinity of {found[0]['n']:,} points in {DIMENSION} dimensions at "
         f"perplexity {PERPLEXITY}, with {N_NEIGHBORS} neighbours and {N_THREADS} threads; best of {REPEATS} runs. The "
-        "time excludes the neighbour search and the compilation of the code. A row at the floor may have a higher "
-        "perplexity than requested, so its entropy gap does not count. A row is unreachable if the graph does not "
-        "support the requested perplexity."
+        f"time excludes the neighbour search and the compilation of the code. {FLOOR} The entropy gap of such a row "
+        "does not count. A row is unreachable if the graph does not support the requested perplexity."
     )
     columns = {
         "largest degree": ("largest_degree", ",d"),

@@ -126,7 +126,7 @@ def hovering(page: Any) -> dict[str, Any]:
 
 
 def searching(page: Any) -> dict[str, Any]:
-    """Return the times of a first search, which prepares the texts, and of a second one, in milliseconds."""
+    """Return the times of a first search, which prepares the text, and of a second one, in milliseconds."""
     first, _ = page.evaluate(SEARCH, "cell-000012")
     page.wait_for_timeout(1500)
     second, matches = page.evaluate(SEARCH, "cell-000034")
@@ -159,7 +159,7 @@ def lasso(page: Any) -> dict[str, Any]:
     page.wait_for_selector("#selection", state="visible")
     selected = {
         "lasso": time.perf_counter() - start,
-        "points selected": page.evaluate("window.snekhorn.state.selection.length"),
+        "selected": page.evaluate("window.snekhorn.state.selection.length"),
     }
     start = time.perf_counter()
     with page.expect_download() as download:
@@ -177,7 +177,7 @@ def report(cases: Cases) -> str:
         f"headless Chromium {found[0]['browser']}, in a window of {WINDOW['width']} × {WINDOW['height']} pixels. The "
         "machine has no graphics card, so the browser renders in software. Frames, and everything that waits for a "
         "frame, are therefore much slower than on a desktop computer. The heap is the memory of the page itself. The "
-        "first search takes longer than later ones, because it prepares the texts."
+        "first search takes longer than later ones, because it first prepares the text for searching."
     )
     columns = {
         "points": ("n", ",d"),

@@ -44,6 +44,10 @@ QUALITY = {  # quality of symmetric entropic affinities: heading, key and format
     "largest entropy gap": ("entropy_gap", ".1e"),
     "rows at the floor": ("floor_rows", ",d"),
 }
+FLOOR = (  # explains "rows at the floor"
+    "A row is at the floor if the dual variable of its entropy has reached its lower bound; its perplexity may then be "
+    "higher than requested."
+)
 
 
 def benchmark(

@@ -86,7 +86,10 @@ def report(cases: Cases) -> str:
             top = max(value for value, _ in filter(None, best.values()))
             paper = [f"{PAPER[name]:.3f}" if name in PAPER else ""] if with_paper else []
             rows.append([title(name), *(_entry(b, top) for b in best.values()), *paper])
-        note = f"The table shows the mean **{short}** over the seeds at the best perplexity, which is in brackets."
+        note = (
+            f"The table shows the mean **{short}** over the seeds at the best perplexity, which is in brackets. The "
+            "highest value of each row, before rounding, is in bold type."
+        )
         parts.append(table(["data", *TOOLS, *(["t-SNEkhorn in the paper"] if with_paper else [])], rows, note))
     return "\n\n".join(parts)
 

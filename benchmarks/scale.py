@@ -20,6 +20,7 @@ from harness.results_page import figure_table, figures, part_tables, table
 from snekhorn.affinities import SymmetricEntropicAffinity
 
 from .measure import (
+    FLOOR,
     N_THREADS,
     QUALITY,
     Array,
@@ -164,8 +165,7 @@ def _dense_table(cases: list[Case]) -> str:
         "The table shows the dense symmetric entropic affinity of CIFAR-10 features (50 principal components) at "
         f"perplexity {PERPLEXITY}, with {N_THREADS} threads. The time covers all steps from the points to P, with the "
         f"code already compiled; the memory is that of the whole process. Each row shows the best of {REPEATS} "
-        "processes. A pass visits all pairs, the gaps are the largest violations of the constraints, and rows at the "
-        "floor may have a higher perplexity than requested."
+        f"processes. A pass visits all pairs. The gaps are the largest violations of the constraints. {FLOOR}"
     )
     dtypes = dict.fromkeys(c["dtype"] for c in cases)
     best = [min((c for c in cases if c["dtype"] == dtype), key=lambda c: c["affinity_seconds"]) for dtype in dtypes]
@@ -197,10 +197,10 @@ def _growth_table(cases: list[Case]) -> str:
     (growth,) = cases
     exponents = growth["exponents"]
     note = (
-        "The next table shows how the times of the same sparse affinity grow with n. From n = "
-        f"{growth['fitted_from']:,}, the time of the neighbour search grows as n^{exponents['neighbor_seconds']:.2f} "
-        f"and the time of the affinity as n^{exponents['affinity_seconds']:.2f} (least-squares fit on a logarithmic "
-        "scale)."
+        "The next table shows how the times of the same sparse affinity, with self-loops, grow with n. From n = "
+        f"{growth['fitted_from']:,} upwards, the time of the neighbour search grows as "
+        f"n^{exponents['neighbor_seconds']:.2f} and the time of the affinity as n^{exponents['affinity_seconds']:.2f} "
+        "(least-squares fit on a logarithmic scale)."
     )
     columns = {
         "n": ("n", ",d"),

@@ -91,7 +91,7 @@ def _umap(X: Array, n_epochs: int | None = None, **parameters: Any) -> tuple[Arr
 
 TOOLS: dict[str, tuple[str, Callable[[Array], tuple[Array, dict[str, Any]]]]] = {
     "t-SNEkhorn, 750 iterations": ("snekhorn", partial(_ours, max_iter=N_ITER, tol=NEVER)),
-    "t-SNEkhorn, by default": ("snekhorn", _ours),
+    "t-SNEkhorn, defaults": ("snekhorn", _ours),
     "openTSNE": ("openTSNE", _opentsne),
     "umap-learn": ("umap-learn", partial(_umap, n_jobs=N_THREADS)),  # gives a different layout in every run
     "umap-learn, 750 epochs": ("umap-learn", partial(_umap, n_jobs=N_THREADS, n_epochs=N_ITER)),
@@ -158,9 +158,9 @@ def report(cases: Cases) -> str:
     coordinates = "the same coordinates as" if new["same_bits"] else "other coordinates than"
     return (
         f"{text}\n\nNew points: a model fitted to {new['fitted']:,} points places {new['new']:,} new points at a rate "
-        f"of {new['per_second']:,.0f} points per second. A vote of the {N_NEIGHBORS_VOTE} nearest neighbours in the "
-        f"layout classifies the new points with an accuracy of {new['accuracy']:.4f}. A point that is placed alone "
-        f"gets {coordinates} in a batch."
+        f"of {new['per_second']:,.0f} points per second. A majority vote among the {N_NEIGHBORS_VOTE} nearest "
+        f"training points in the layout classifies the new points with an accuracy of {new['accuracy']:.4f}. A point "
+        f"that is placed alone gets {coordinates} in a batch."
     )
 
 

@@ -55,9 +55,11 @@ def report(cases: Cases) -> str:
     note = (
         f"The table shows three layouts of each data set at perplexity {PERPLEXITY}, or at a third of the number of "
         "points if that is less: the layout of openTSNE, the layout of t-SNEkhorn started from that of openTSNE, and "
-        "the layout of t-SNEkhorn with its defaults."
+        "the layout of t-SNEkhorn with its defaults. The second layout continues the first with another loss, and the "
+        "last two minimise the same loss from different initial layouts, so the comparison separates the effect of "
+        "the loss from that of the descent."
     )
     return table(["data", *heads, f"loss: {TITLES['onwards']}", f"loss: {TITLES['own']}"], rows, note)
 
 
-EXPERIMENT = benchmark("starts", "Descent or loss", plan, report, timed=False)
+EXPERIMENT = benchmark("starts", "Effect of the loss and of the descent", plan, report, timed=False)

@@ -104,7 +104,11 @@ def _variants_tables(cases: list[Case]) -> str:
     over = f"over the perplexities {', '.join(map(str, first))} and {last}, averaged over {len(names)} data sets"
     head = ["variant", *SCORES.values()]
     parts = [
-        table([*head, "median iterations", "mean change of the loss"], best, f"The table shows the best score {over}."),
+        table(
+            [*head, "median iterations", "mean change in loss from the defaults"],
+            best,
+            f"The table shows the best score {over}.",
+        ),
         table(head, mean, f"The table shows the mean score {over}."),
     ]
     for score in ("silhouette", "neighbor_recall"):
@@ -139,7 +143,11 @@ def _sizes_table(cases: list[Case]) -> str:
         for n in dict.fromkeys(n for n, _ in found)
     ]
     *first, last = SCORES.values()
-    note = f"Each entry gives the {', '.join(first)} and {last} of the defaults on the first points of MNIST."
+    sizes = [n for n, _ in found]
+    note = (
+        f"Each entry gives the {', '.join(first)} and {last}, in this order, of the defaults on the first "
+        f"{min(sizes):,} to {max(sizes):,} points of MNIST."
+    )
     return table(head, rows, note)
 
 
@@ -169,4 +177,4 @@ def _score(
     return choose(scores) if scores else None
 
 
-EXPERIMENT = benchmark("study", "Choices of the method", plan, report, timed=False)
+EXPERIMENT = benchmark("study", "Design choices", plan, report, timed=False)

@@ -69,7 +69,8 @@ def peer_layout(package: str, X: Array, perplexity: float, seed: int, n_jobs: in
     require(package)
     if perplexity > largest_perplexity(package, len(X)):
         raise NotAvailable(
-            f"{package} lowers perplexities above a third of the number of points, so it is not run there."
+            f"{package} lowers perplexities above a third of the number of points, so it is not run at those "
+            "perplexities."
         )
     try:
         return np.asarray(LAYOUTS[package](X, perplexity, seed, n_jobs or cpu_count()))

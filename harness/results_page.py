@@ -86,7 +86,7 @@ def _provenance(experiment: Experiment, record: Mapping[str, Any], machine: str)
         )
     others = record.get("busy_cores_of_others", 0.0)
     if experiment.timed and others > NOTICEABLE:
-        text += f" Other processes kept {others:.1f} cores busy during the run, so the times are too long."
+        text += f" Other processes kept {others:.1f} cores busy during the run, so the times are overestimates."
     return text
 
 
@@ -111,7 +111,8 @@ def _not_converged(cases: Cases) -> str:
     parts = [heading + "\n".join(lines)] if lines else []
     unknown = sum("not_converged" not in case for case in done.values())
     if unknown:
-        parts.append(f"Convergence was not recorded for {_count(unknown)}.")
+        some = f"{unknown:,} of the {_count(len(done))}" if unknown < len(done) else f"any of the {_count(unknown)}"
+        parts.append(f"Convergence was not recorded for {'the only case' if len(done) == 1 else some}.")
     return "\n\n".join(parts)
 
 

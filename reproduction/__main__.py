@@ -18,14 +18,15 @@ N(0, 1) coordinates. Adam runs until the loss changes by less than 1e-5 (relativ
 over five seeds at the best of the perplexities 10, 20, ..., 300. The paper uses Adam's "default parameters"; we use a
 learning rate of 0.5, as in the authors' script for Figure 1, and at most 3,000 iterations.
 
-**Our defaults.** All parameters have their default values in snekhorn.
+**Our defaults.** All parameters except the perplexity are left at snekhorn's defaults.
 
 **Scores.** For layouts, the scores are the silhouette and the trustworthiness. For affinities, the score is the
 adjusted Rand index (ARI) between the classes and the clusters found by spectral clustering.
 
 **Verdicts.** "As in the paper" and "differs" say whether our result agrees with a claim of the paper. "Better", "the
 same" and "worse" compare our number with the paper's. "Higher", "lower" and "as in the paper" compare the number from
-our run of the paper's protocol with the paper's."""
+our run of the paper's protocol with the paper's. "Rows prepared differently" means that the rows of the data were not
+prepared as in the paper, so that no verdict is possible."""
 
 PROGRAM = Program(
     name="reproduction",

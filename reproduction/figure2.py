@@ -95,7 +95,7 @@ def report(cases: Cases) -> str:
         rows.append(
             [
                 kind,
-                f"{_range(counts)} in each of {len(counts)} samples",
+                _counted(counts),
                 f"{min(spread):.2f} to {max(spread):.2f}",
                 _verdict(kind, counts),
             ]
@@ -109,8 +109,10 @@ def report(cases: Cases) -> str:
     return table(["affinity", "vanishing eigenvalues", "row perplexities (first sample)", "verdict"], rows, note)
 
 
-def _range(counts: list[int]) -> str:
-    return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+def _counted(counts: list[int]) -> str:
+    if min(counts) == max(counts):
+        return f"{min(counts)} in each of {len(counts)} samples"
+    return f"{min(counts)} to {max(counts)} in {len(counts)} samples"
 
 
 def _verdict(kind: str, counts: list[int]) -> str:

@@ -91,12 +91,12 @@ def report(cases: Cases) -> str:
     first, second = (cases[name]["radius_spread"] for name in METHODS)
     errors = cases["SNEkhorn"]["sinkhorn_errors"]
     steps = (
-        "The second table shows how many Sinkhorn iterations on SNEkhorn's layout, starting from zero, bring all row "
-        "sums to within a tolerance of 1. In the paper, about ten iterations are enough."
+        "The second table shows how many Sinkhorn iterations on SNEkhorn's layout, starting from f = 0, are needed "
+        "until every row sum differs from 1 by at most the tolerance. In the paper, about ten iterations are enough."
     )
     return (
-        f"{text}\n\nVerdict: **{claim(holds=first < second / 1.5)}** (criterion: the second value is at least 1.5 "
-        "times the first).\n\n"
+        f"{text}\n\nVerdict: **{claim(holds=first < second / 1.5)}** (criterion: the second value is more than "
+        "1.5 times the first).\n\n"
         + table(["tolerance", "iterations"], [[f"{tol:g}", steps_to(errors, tol)] for tol in TOLERANCES], steps)
     )
 

@@ -52,7 +52,7 @@ def simulated(settings: Settings) -> tuple[NDArray[np.float64], NDArray[np.int64
 
 def batches(n: int) -> list[str]:
     """Return the name of each point's distribution and batch."""
-    return ["p1"] * (n // 2) + ["p2"] * (n // 4) + ["p2, low noise"] * (n // 4)
+    return ["p1"] * (n // 2) + ["p2, high noise"] * (n // 4) + ["p2, low noise"] * (n // 4)
 
 
 def plan(settings: Settings) -> Plan:
@@ -131,11 +131,11 @@ def report(cases: Cases) -> str:
     )
     layouts = (
         "The second table shows two silhouettes of each layout: that of p1 against p2 (higher is better), and that of "
-        "the two batches within p2 (0 is ideal, because the batches have the same distribution)."
+        "the two batches within p2 (0 is ideal, because both batches come from p2)."
     )
     return "\n\n".join(
         [
-            table(["affinity", "to p2", "to p2, low noise", "verdict"], masses, affinities),
+            table(["affinity", "to p2, high noise", "to p2, low noise", "verdict"], masses, affinities),
             table(["method", "p1 against p2", "batches within p2"], rows, layouts),
             *filter(None, (_compared(cases, *names) for names in RIVALS)),
         ]

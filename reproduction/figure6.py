@@ -75,10 +75,12 @@ def report(cases: Cases) -> str:
         f"and the numbers of perplexities at which the symmetric entropic affinity is above, within {NEAR:g} of, or "
         f'below the symmetrised one. Larger data sets are reduced to their first {MOST:,} points. The verdict is "as '
         'in the paper" if the symmetric entropic affinity is above at more than four fifths of the perplexities, "no '
-        f'difference" if the two are within {NEAR:g} at more than four fifths, and "mixed" if the symmetric entropic '
-        "affinity is above at half or more."
+        f'difference" if the two are within {NEAR:g} at more than four fifths, "mixed" if the symmetric entropic '
+        'affinity is above at half or more, and "differs" otherwise.'
     )
-    return table(["data", *SHOWN, f"above, within {NEAR:g}, below", "perplexities below", "verdict"], rows, note)
+    return table(
+        ["data", *SHOWN, f"above, within {NEAR:g}, below", "perplexities at which it is below", "verdict"], rows, note
+    )
 
 
 def _row(name: str, lines: dict[str, dict[int, float]]) -> list[Any]:

@@ -99,7 +99,7 @@ def report(cases: Cases) -> str:
         ]
         for c in cases.values()
     ]
-    kept = ["preserved, all sizes", f"preserved, sizes up to {SMALL}", f"preserved, sizes from {LARGE}"]
+    kept = ["preserved, all sizes", f"preserved, sizes up to {SMALL}", f"preserved, sizes of at least {LARGE}"]
     head = ["data", "affinity", *kept, "distance correlation", "silhouette", "row perplexities"]
     note = (
         "The multi-scale affinity is the mean of the symmetric entropic affinities at the perplexities 8, 16, 32 and "
@@ -129,9 +129,9 @@ def _findings(cases: Cases) -> str:
         return ""
     return (
         f"Over all sizes, the score of the multi-scale affinity is {_listed(kept)}; the value of the best single "
-        "perplexity is in brackets. Its silhouette, which measures classes and therefore a single scale, is "
-        f"{_listed(scores)}. If a row perplexity exceeds the single perplexity requested, the bandwidth of that row "
-        "is at its lower bound."
+        "perplexity is in brackets. The silhouette of the multi-scale affinity, which measures classes and "
+        f"therefore a single scale, is {_listed(scores)}. If a row perplexity exceeds the single perplexity "
+        "requested, the bandwidth of that row is at its lower bound."
     )
 
 

@@ -32,6 +32,7 @@ SOLVERS: dict[str, Callable[[Any, float], Any]] = {
     SCRIPT: as_in_their_script,
 }
 EVERYWHERE = (CONVERGED, "symmetrised entropic")  # solvers used with every preparation
+TITLES = {"shares": "proportions"}  # names on the page that differ from those in the results
 STOPPED_EARLY = ("standardised", "unit rows")  # preparations used with the other solvers; SCRIPT only with the first
 COLUMNS = ("t-SNEkhorn", "t-SNEkhorn, paper's protocol")
 LAYOUT_PERPLEXITIES, EARLY_PERPLEXITIES = (50, 200), (30, 100)
@@ -94,7 +95,7 @@ def draw(cases: Cases) -> Figure | None:
     figure, axes = panels(len(shown), columns=3)
     for ax, how in zip(axes, shown, strict=True):
         lines = {solver: (list(v), list(v.values())) for (kind, solver), v in found.items() if kind == how}
-        curves(ax, lines, SOLVERS, title=how, x="perplexity", y="ARI")
+        curves(ax, lines, SOLVERS, title=TITLES.get(how, how), x="perplexity", y="ARI")
         ax.set_ylim(0.0, 1.0)
     legend(figure, axes, columns=3)
     return figure
@@ -107,14 +108,14 @@ def report(cases: Cases) -> str:
     for (how, solver), values in found.items():
         at = max(values, key=lambda xi: values[xi])
         gap = max(c["row_sum_gap"] for c in cases.values() if (c["how"], c.get("solver")) == (how, solver))
-        rows.append([how, solver, f"{100 * values[at]:.1f}", f"{at:g}", f"{gap:.0e}"])
+        rows.append([TITLES.get(how, how), solver, f"{100 * values[at]:.1f}", f"{at:g}", f"{gap:.0e}"])
     if not rows:
         return ABSENT
     head = [
         "preparation",
         "affinity or solver",
         "best ARI × 100",
-        "perplexity",
+        "best perplexity",
         "largest deviation of a row sum from 1",
     ]
     return f"{table(head, rows, _findings(found))}\n\n{_layouts(cases)}"
@@ -128,7 +129,7 @@ def _layouts(cases: Cases) -> str:
             head = f"{case['column']}, perplexity {case['perplexity']:g}"
             values.setdefault(case["how"], {})[head] = case["silhouette"]
     heads = list(dict.fromkeys(head for row in values.values() for head in row))
-    rows = [[how, *(row.get(head) for head in heads)] for how, row in values.items()]
+    rows = [[TITLES.get(how, how), *(row.get(head) for head in heads)] for how, row in values.items()]
     note = (
         "The second table shows the silhouettes of layouts of the same data. In the paper, the silhouette of "
         f"t-SNEkhorn is {PAPER_SILHOUETTE:.3f}."
@@ -145,10 +146,13 @@ def _findings(found: dict[tuple[str, str], dict[float, float]]) -> str:
     said = [
         f"In the paper, the symmetric entropic affinity reaches an ARI (× 100) of {THEIRS}, and the symmetrised "
         f"entropic affinity reaches {SYMMETRISED}.",
+        "We prepared the counts in several ways: raw; standardised by a single mean and standard deviation, which does "
+        "not change the affinities; as log(1 + count); scaled to rows of unit norm (unit rows); scaled to rows that "
+        "sum to 1 (proportions); and as log(1 + count) minus its mean over the row (centred log-ratios).",
         f"Our converged symmetric entropic affinity reaches {_listed(converged)}, so the preparation of the counts "
-        "matters most. (Standardising by a single mean and standard deviation does not change the affinities.)",
-        f"The largest value, {converged[top]:.1f} ({top}), is {abs(gap):.1f} {'below' if gap < 0 else 'above'} the "
-        "paper's.",
+        "matters most.",
+        f"The largest value, {converged[top]:.1f} ({TITLES.get(top, top)}), is {abs(gap):.1f} "
+        f"{'below' if gap < 0 else 'above'} the paper's.",
     ]
     raw = best.get(("raw", "symmetrised entropic"))
     if raw is not None:
@@ -161,19 +165,24 @@ def _findings(found: dict[tuple[str, str], dict[float, float]]) -> str:
     unfinished = {
         how: {s: best[how, s] for s in SOLVERS if s not in EVERYWHERE and (how, s) in best} for how in STOPPED_EARLY
     }
-    reached = [f'{_listed(early)} with the preparation "{how}"' for how, early in unfinished.items() if early]
+    reached = [
+        f'With the preparation "{how}", their ARI (× 100) is {_listed(early)}.'
+        for how, early in unfinished.items()
+        if early
+    ]
     if reached:
-        said.append(
-            f"At the better of the perplexities {' and '.join(map(str, EARLY_PERPLEXITIES))}, symmetric entropic "
-            f"affinities whose solver is stopped before convergence reach {', and '.join(reached)}."
-        )
+        said += [
+            "We also stopped solvers of the symmetric entropic affinity before convergence, and scored the resulting "
+            f"affinities at the better of the perplexities {' and '.join(map(str, EARLY_PERPLEXITIES))}.",
+            *reached,
+        ]
     if max(best.values()) < THEIRS - CLOSE:
         said.append(f"None of these values reaches the paper's {THEIRS}; we do not know why.")
     return " ".join(said)
 
 
 def _listed(values: dict[str, float]) -> str:
-    *first, last = (f"{value:.1f} ({name})" for name, value in values.items())
+    *first, last = (f"{value:.1f} ({TITLES.get(name, name)})" for name, value in values.items())
     return f"{', '.join(first)} and {last}" if first else last
 
 

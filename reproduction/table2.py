@@ -37,11 +37,11 @@ def report(cases: Cases) -> str:
     rows = [_row(name, cases) for name in data_sets_in(cases)]
     note = (
         "The table shows the ARI × 100: the mean over the seeds at the best point of the grid, with the paper's "
-        'number in brackets. The difference and the verdict refer to the symmetric entropic affinity; "the same" '
-        f"means a difference of at most {NEAR:g}. The row-stochastic and the doubly stochastic affinity have a "
-        "bandwidth instead of a perplexity. Their grid consists of the powers of ten for which the average perplexity "
-        "lies in the range of the other grids. Only one or two powers of ten qualify per data set, so these scores "
-        "depend on where the powers of ten happen to fall."
+        "number in brackets. The difference, our number minus the paper's, and the verdict refer to the symmetric "
+        f'entropic affinity; "the same" means a difference of at most {NEAR:g}. The row-stochastic and the doubly '
+        "stochastic affinity have a bandwidth instead of a perplexity. Their grid consists of the powers of ten for "
+        "which the average perplexity lies in the range of the other grids. Only one or two powers of ten qualify per "
+        "data set, so these scores depend on where the powers of ten happen to fall."
     )
     return table(["data", *KINDS, "difference", "verdict"], rows, note)
 

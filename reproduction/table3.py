@@ -107,11 +107,12 @@ def report(cases: Cases) -> str:
     same = " and ".join(f"{near} in {score}" for score, near in NEAR.items())
     note = (
         "The tables show the best mean over the seeds among the perplexities computed, × 100, with the best "
-        'perplexity in brackets. "Ours" refers to the first column, t-SNEkhorn with its defaults, for which one run '
-        "is enough, because the initial layout is not random. The last three columns show the paper's own numbers and "
-        f'compare ours with the paper\'s t-SNEkhorn ("the same" means a difference of at most {same}). openTSNE, '
-        "umap-learn and scikit-learn run with their own defaults, not with the paper's protocol; scikit-learn gives "
-        f"the same layout for all seeds. {_brief(cases)}"
+        "perplexity in brackets. The highest value of each row, rounded to one decimal, is in bold type. The first "
+        "column shows t-SNEkhorn with its defaults, for which one run is enough, because the initial layout is not "
+        "random. The last three columns show the paper's own numbers and compare the first column with the paper's "
+        f't-SNEkhorn; "the same" means a difference of at most {same} before rounding. openTSNE, umap-learn and '
+        "scikit-learn run with their own defaults, not with the paper's protocol; scikit-learn gives the same layout "
+        f"for all seeds. {_brief(cases)}"
     )
     tables = [f"**{score.capitalize()}**\n\n{_table(score, cases, found)}" for score in SCORES]
     summaries = (against_paper(whole), headline(whole), against_packages(whole), by_protocol(whole))
@@ -177,16 +178,17 @@ def against_paper(found: Found) -> str:
     names = [name for name in _paper_names(found) if (name, OURS, SCORES[0]) in found]
     if not names:
         return ""
-    counts, worse = dict.fromkeys(SCORES, 0), []
-    for name in names:
-        for i, score in enumerate(SCORES):
+    counts, below = [], ""
+    for i, score in enumerate(SCORES):
+        worse = []
+        for name in names:
             judged = verdict(best_hundredths(found, name, OURS, score), EMBEDDINGS[name][i][2], near=NEAR[score])
-            counts[score] += judged != "worse"
             why = f"see [what was tried]({EXPLAINED[name]})" if name in EXPLAINED else "not investigated"
-            worse += [f"{title(name)} ({score}; {why})"] if judged == "worse" else []
-    said = " and ".join(f"on {counts[score]} in {score}" for score in SCORES)
-    below = f" Ours is worse on {', '.join(worse)}." if worse else ""
-    return f"Of the {len(names)} data sets that are also in the paper, ours is the same or better {said}.{below}"
+            worse += [f"{title(name)} ({why})"] if judged == "worse" else []
+        number = len(names) - len(worse)
+        counts.append(f"our {score} {'is the same or better ' * (i == 0)}on {'all ' * (not worse)}{number}")
+        below += f" Our {score} is worse on {_listed(worse)}." if worse else ""
+    return f"Of the {len(names)} data sets that are also in the paper, {', and '.join(counts)}.{below}"
 
 
 def headline(found: Found) -> str:
@@ -209,11 +211,14 @@ def against_packages(found: Found) -> str:
     said = []
     for score in SCORES:
         counts, lost = _counted(score, OURS, ran, found)
-        where = f" It is worse on {'; '.join(lost)}." if lost else ""
+        where = f" It is worse on {_listed(lost)}." if lost else ""
         said += [f"Our {counts}.{where}"] if counts else []
-    listed = " and ".join(filter(None, [", ".join(ran[:-1]), *ran[-1:]]))
-    start = f"Finally, ours is compared with the best of {listed} on each data set."
+    start = f"Finally, we compare the first column of the tables with the best of {_listed(ran)} on each data set."
     return f"{start} {' '.join(said)}" if said else ""
+
+
+def _listed(parts: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
 
 
 def _counted(score: str, ours: str, others: list[str], found: Found) -> tuple[str, list[str]]:
@@ -228,7 +233,7 @@ def _counted(score: str, ours: str, others: list[str], found: Found) -> tuple[st
         judged = verdict(mine, theirs[other], near=NEAR[score])
         counts[judged] += 1
         if judged == "worse":
-            lost.append(f"{title(name)}, {mine:.1f} compared with {theirs[other]:.1f} ({other})")
+            lost.append(f"{title(name)} ({mine:.1f} compared with {theirs[other]:.1f} for {other})")
     better, same, worse = counts.values()
     sets = f"{sum(counts.values())} data set{'s' * (sum(counts.values()) > 1)}"
     said = f"{score} is better on {better}, the same on {same} and worse on {worse} of {sets}"
@@ -255,9 +260,10 @@ def by_protocol(found: Found) -> str:
     said = ", ".join(f"{count} {word}" for word, count in counts.items())
     note = (
         f"We ran Adam with a learning rate of {PAPER['learning_rate']} and at most {PAPER['max_iter']:,} iterations, "
-        'from the same random initial layouts for both methods. The verdict is "as in the paper" if a score is within '
-        "the paper's standard deviation of the paper's score, or within the tolerance above. Counts of the verdicts: "
-        f"{said}. See also [what the protocol leaves open](#what-the-papers-protocol-leaves-open)."
+        'from the same random initial layouts for both methods. The verdict is "as in the paper" if our score differs '
+        "from the paper's by no more than the paper's standard deviation or the tolerance above, whichever is larger. "
+        f"Counts of the verdicts: {said}. See also [what the protocol leaves "
+        "open](#what-the-papers-protocol-leaves-open)."
     )
     return f"**The paper's protocol, compared with the paper**\n\n{table(head, rows, note)}"
 

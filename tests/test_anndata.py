@@ -72,9 +72,9 @@ def test_scanpy_finds_the_neighbours_and_draws_the_layout(adata):
 
 
 def test_unknown_names_are_errors(adata):
-    with pytest.raises(InputError, match=r"use_rep='X_pc' is not in obsm; did you mean 'X_pca'\?"):
+    with pytest.raises(InputError, match=r"use_rep='X_pc' is neither 'X' nor an entry of obsm; did you mean 'X_pca'\?"):
         tsnekhorn(adata, use_rep="X_pc")
-    with pytest.raises(InputError, match="obsp='distances' is not in obsp; there are none"):
+    with pytest.raises(InputError, match=r"obsp='distances' is not an entry of adata.obsp; available: none"):
         tsnekhorn(adata, obsp="distances")
 
 

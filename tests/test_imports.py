@@ -17,7 +17,7 @@ PUBLIC = {"SNE", "SNEkhorn", "SymmetricSNE", "TSNE", "TSNEkhorn", "__version__"}
 ALLOWED = {
     "errors": set(),
     "registry": set(),
-    "kernels": set(),
+    "kernels": {"runtime"},
     "runtime": {"errors"},
     "solvers": CORE,
     "geometry": CORE,

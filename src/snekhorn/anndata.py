@@ -1,4 +1,4 @@
-"""Lay out AnnData objects with the same interface as scanpy's tools."""
+"""Compute layouts of AnnData objects, with an interface like that of scanpy's tools."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def tsnekhorn(
         Entry of `obsp` with the distances to the nearest neighbours, such as "distances" from `scanpy.pp.neighbors`.
         No new neighbour search is run.
     perplexity : float or None, default=None
-        Effective number of neighbours per cell. None means 30. With `obsp`, it means a third of the median
-        number of neighbours, but at least 2 and at most 30.
+        Effective number of neighbours per cell. None means 30 or, with `obsp`, a third of the median number of
+        neighbours, but at least 2 and at most 30.
     n_components : int, default=2
         Dimension of the layout.
     model : estimator or None, default=None
@@ -79,7 +79,7 @@ def tsnekhorn(
     """
     check_choice(copy, "copy", (True, False))
     if not hasattr(adata, "obsm"):
-        raise InputTypeError(f"adata must be an AnnData object, got {type(adata).__name__}; TSNEkhorn takes arrays.")
+        raise InputTypeError(f"adata must be an AnnData object, got {type(adata).__name__}; for arrays, use TSNEkhorn.")
     adata = adata.copy() if copy else adata
     estimator = clone(TSNEkhorn() if model is None else model)
     estimator.set_params(n_components=n_components, n_jobs=n_jobs, random_state=random_state)
@@ -107,17 +107,18 @@ def _representation(adata: AnnData, use_rep: str | None) -> tuple[str, Any]:
     if use_rep == "X":
         return use_rep, adata.X
     if use_rep not in adata.obsm:
-        raise InputError(f"use_rep={use_rep!r} is not in obsm; {did_you_mean(use_rep, ['X', *adata.obsm])}")
+        remedy = did_you_mean(use_rep, ["X", *adata.obsm])
+        raise InputError(f"use_rep={use_rep!r} is neither 'X' nor an entry of obsm; {remedy}")
     return use_rep, np.asarray(adata.obsm[use_rep])
 
 
 def _squared_distances(adata: AnnData, obsp: str) -> sparse.csr_matrix:
     """Return the graph of distances; Euclidean distances are squared, as the methods expect."""
     if obsp not in adata.obsp:
-        raise InputError(f"obsp={obsp!r} is not in obsp; {did_you_mean(obsp, adata.obsp)}")
+        raise InputError(f"obsp={obsp!r} is not an entry of adata.obsp; {did_you_mean(obsp, adata.obsp)}")
     described = [found for found in adata.uns.values() if isinstance(found, dict)]
     if obsp == "connectivities" or any(found.get("connectivities_key") == obsp for found in described):
-        raise InputError(f"obsp={obsp!r} holds weights, which are large for nearby cells; pass the distances.")
+        raise InputError(f"obsp={obsp!r} holds weights, not distances; pass the entry with the distances.")
     graph = sparse.csr_matrix(adata.obsp[obsp])
     metrics = [found.get("params", {}).get("metric") for found in described if found.get("distances_key") == obsp]
     if metrics and metrics[0] not in ("euclidean", None):

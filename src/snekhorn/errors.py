@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 
@@ -15,11 +15,11 @@ class InputError(ValueError):
 
 
 class NumericalOverflowError(FloatingPointError, InputError):
-    """A layout or an affinity that overflowed; the message says what to scale or to lower."""
+    """Overflow in a layout or an affinity; the message says what to scale or lower."""
 
 
 class MissingMemoryError(MemoryError, InputError):
-    """Computation that needs more memory than is available; raised before it starts."""
+    """Lack of memory for a computation; raised before the computation starts."""
 
 
 class InputTypeError(TypeError, InputError):
@@ -40,10 +40,14 @@ def reported_as_input_errors() -> Iterator[None]:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Suggest the known name closest to an unknown one, or list the first few; completes an error message."""
+    """Suggest the known name closest to an unknown one, or list the first known names, to complete an error message."""
     known = list(known)
     lowered = {other.lower(): other for other in known}
     if near := get_close_matches(name.lower(), lowered, n=1, cutoff=0.6):
         return f"did you mean {lowered[near[0]]!r}?"
-    few = ", ".join(map(repr, known[:8])) + (", ..." if len(known) > 8 else "")
-    return f"there are {few}." if known else "there are none."
+    return f"available: {first_few(known) or 'none'}."
+
+
+def first_few(names: Sequence[str]) -> str:
+    """List the first eight names in quotes, followed by an ellipsis if there are more."""
+    return ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")

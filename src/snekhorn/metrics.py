@@ -1,9 +1,10 @@
 """Measure how faithful a layout Z is to the data X, and how well it separates known classes y.
 
-`evaluate` computes all measures at once. With up to 5,000 points every measure is exact. With more, it is the mean over
-a random sample of 1,000 points. Each sampled point is still compared with all others, so the result estimates the
-measure of the whole layout: the standard error of a proportion such as `knn_accuracy` is at most 0.016, and time and
-memory grow linearly with n. Of points at the same distance, the one with the lowest index counts as nearer, in X and Z.
+`evaluate` computes all measures at once. With up to 5,000 points, every measure is exact. With more points, it is
+estimated from a random sample of 1,000 points. Each sampled point is still compared with all others, so the result
+estimates the measure of the whole layout: the standard error of a proportion such as `knn_accuracy` is at most 0.016,
+and time and memory grow linearly with n. Of points at the same distance, the one with the lowest index counts as
+nearer, in X and Z.
 
 Parameters
 ----------
@@ -32,12 +33,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 
 from .errors import InputError, reported_as_input_errors
 from .geometry.distance_metrics import DIRECT_METRICS, check_metric, from_squared, unit_rows, whitened
 from .geometry.inputs import check_classes, check_cost_matrix, check_points, check_range
+from .geometry.metric_search import distances_between
 from .kernels import neighbor_ranks as ranks
 from .kernels.squared_distances import sampled_squared_distances
 from .runtime.checks import check_count
@@ -190,7 +191,8 @@ def silhouette(
     labels, sizes = check_classes(y, len(Z))
     if not _is_partition(sizes):
         raise InputError(
-            f"y has {sizes.size} class(es) for {len(Z)} points; pass at least 2 classes, one with at least 2 points."
+            f"y has {sizes.size} class{'es' * (sizes.size != 1)} for {len(Z)} points; pass at least 2 classes, one of "
+            "them with at least 2 points."
         )
     rows = _classes(Z, labels, sizes, 1, _draw(len(Z), sample, random_state), n_jobs)
     return float(rows[:, ranks.SILHOUETTE].mean())
@@ -306,12 +308,8 @@ def _fill_distances(out: Floats, points: Any, rows: Indices, metric: str, execut
     if metric in DIRECT_METRICS and not sparse.issparse(points):
         execution.run(sampled_squared_distances, rows.size, out.size, points, rows, out)
         from_squared(out, metric)
-    else:  # on one thread: scikit-learn's sums depend on the number of threads
-        squared = metric == "sqeuclidean"
-        with reported_as_input_errors():
-            out[:] = pairwise_distances(points[rows], points, metric="euclidean" if squared else metric)
-        if squared:
-            np.square(out, out=out)
+    else:
+        out[:] = distances_between(points[rows], points, metric)
     check_range(out.T, points, metric=metric, name=name)  # transposed, because it needs a row for every point
 
 
@@ -326,12 +324,12 @@ def _correlation(rows: Floats, n: int) -> float | None:
     mean_x, mean_z = means.mean(axis=0)
     a, b = (means - (mean_x, mean_z)).T
     with np.errstate(over="ignore", invalid="ignore"):
-        xx = rows[:, ranks.SPREAD_X].sum() + (n - 1) * (a @ a)
-        zz = rows[:, ranks.SPREAD_Z].sum() + (n - 1) * (b @ b)
-        xz = rows[:, ranks.SPREAD_XZ].sum() + (n - 1) * (a @ b)
+        xx = rows[:, ranks.SPREAD_X].sum() + (n - 1) * np.sum(a * a)  # unlike `@`, on one thread
+        zz = rows[:, ranks.SPREAD_Z].sum() + (n - 1) * np.sum(b * b)
+        xz = rows[:, ranks.SPREAD_XZ].sum() + (n - 1) * np.sum(a * b)
     if not np.isfinite([xx, zz]).all():
         which, mean = ("Z", mean_z) if np.isfinite(xx) else ("X", mean_x)
-        raise InputError(f"{which} has distances of {mean:.3g}, whose squares overflow; scale {which} down.")
+        raise InputError(f"{which} has distances of about {mean:.3g}, whose squares overflow; scale {which} down.")
     scale = MIN_SPREAD * np.sqrt((n - 1) * len(rows))
     if np.sqrt(xx) <= scale * mean_x or np.sqrt(zz) <= scale * mean_z:
         return None
@@ -352,14 +350,17 @@ def _draw(n: int, sample: Sample, random_state: Any) -> Indices:
 
 
 def _check_pair(X: Any, Z: Any, metric: str) -> tuple[Any, NDArray[Any], str]:
-    """Check X, Z and the metric; replace a metric with scales from X by the Euclidean one on whitened points."""
+    """Check X, Z and the metric.
+
+    If the metric estimates scales from X, whiten the points and use the Euclidean metric instead.
+    """
     check_metric(metric)
     Z = _check_embedding(Z)
     if metric != "precomputed":
         X, metric = whitened(check_points(X), metric)
         X = X if sparse.issparse(X) else np.ascontiguousarray(X)
     elif sparse.issparse(X):
-        raise InputError("metric='precomputed' needs a full distance matrix, but X is sparse; pass the features.")
+        raise InputError("metric='precomputed' needs a full distance matrix, but X is sparse; pass a dense array.")
     else:
         X = check_cost_matrix(X)
     if X.shape[0] != len(Z):

@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
-from snekhorn.affinities import row_entropies, row_perplexities
+from snekhorn.affinities import SymmetricEntropicAffinity, row_entropies, row_perplexities, symmetric_solver
+from snekhorn.solvers.newton_cg import Outcome
+from snekhorn.solvers.solve_report import Reason
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
@@ -23,3 +26,19 @@ def test_the_matrix_is_not_changed():
     before = P.copy()
     row_entropies(P)
     np.testing.assert_array_equal(P.toarray(), before.toarray())
+
+
+@pytest.mark.parametrize("self_loops", [True, False])
+@pytest.mark.parametrize(("n_neighbors", "k_advice"), [(None, False), (20, True)])
+def test_a_warning_advises_only_what_can_help(X, monkeypatch, self_loops, n_neighbors, k_advice):
+    def stall(problem, point, **options):
+        return Outcome(point, Reason.STALLED, 1, 1, [])
+
+    monkeypatch.setattr(symmetric_solver, "maximize", stall)
+    affinity = SymmetricEntropicAffinity(5.0, self_loops=self_loops, n_neighbors=n_neighbors)
+    with pytest.warns(ConvergenceWarning) as said:
+        affinity.fit(X)
+    text = str(said[0].message)
+    assert "lower perplexity" in text
+    assert ("self_loops" in text) == (not self_loops)
+    assert ("n_neighbors" in text) == k_advice

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from snekhorn.affinities import DoublyStochasticAffinity
+from snekhorn.affinities import DoublyStochasticAffinity, GaussianAffinity
 
 from ..helpers import dense, entropies, fit_whatever_it_says, row_gap, squared_distances
 
@@ -39,7 +39,7 @@ def test_agrees_with_many_sinkhorn_steps(X):
 def test_bandwidth_has_the_average_perplexity_asked(X, perplexity, self_loops, n_neighbors):
     affinity = DoublyStochasticAffinity(perplexity=perplexity, self_loops=self_loops, n_neighbors=n_neighbors).fit(X)
     P = affinity.affinity_
-    gap = abs(entropies(P).mean() - np.log(perplexity))
+    gap = abs((entropies(P) + dense(P).sum(axis=1)).mean() - np.log(perplexity) - 1.0)
     assert gap < 1e-7
     assert affinity.report_.entropy_gap == pytest.approx(gap, abs=1e-10)
     assert row_gap(P) < 1e-8
@@ -77,3 +77,51 @@ def test_verbose_shows_progress(X, capsys):
 def test_dual_increases(X):
     values = DoublyStochasticAffinity(3.0).fit(X).report_.dual_values
     assert (np.diff(values) >= -1e-12 * np.abs(values).max()).all()
+
+
+@pytest.mark.parametrize("p", [2, 5])
+def test_a_small_perplexity_without_self_loops_takes_a_limited_number_of_passes(p):
+    """P is then nearly singular. The limit holds for all bandwidths together."""
+    X = np.random.default_rng(0).normal(size=(300, p))
+    affinity = DoublyStochasticAffinity(perplexity=2.0, self_loops=False)
+    fit_whatever_it_says(affinity, X)
+    assert affinity.report_.n_passes < 2000
+    assert row_gap(affinity.affinity_) < 1e-4
+    assert np.exp(entropies(affinity.affinity_).mean()) == pytest.approx(2.0, abs=1e-4)
+
+
+@pytest.mark.parametrize("self_loops", [True, False])
+def test_the_bandwidth_takes_few_solves(X, self_loops):
+    report = DoublyStochasticAffinity(perplexity=15.0, self_loops=self_loops).fit(X).report_
+    assert report.converged
+    assert report.n_passes < 100
+
+
+@pytest.mark.parametrize("self_loops", [True, False])
+def test_rows_too_short_for_the_perplexity_end_and_say_how(self_loops):
+    X = np.random.default_rng(0).normal(size=(1000, 2))
+    affinity = DoublyStochasticAffinity(perplexity=998.0, n_neighbors=2, self_loops=self_loops)
+    fit_whatever_it_says(affinity, X)
+    report, P = affinity.report_, dense(affinity.affinity_)
+    assert "overflow" not in report.reason
+    assert report.n_passes < 2500
+    assert report.marginal_gap == pytest.approx(row_gap(P), rel=1e-9)
+    if self_loops:  # then the graph can be scaled at any bandwidth
+        assert report.converged
+        assert report.unreachable_rows.size > 900
+
+
+def _groups_of_two_sizes():
+    """Tight groups of 5 and of 20 points, far apart: between the two scales, the average perplexity stays at 10."""
+    group = np.repeat(np.arange(20), [5, 20] * 10)
+    group[np.isin(group, np.arange(0, 20, 2))] += 100
+    return 1e4 * group[:, None] + np.random.default_rng(0).normal(size=(250, 2))
+
+
+@pytest.mark.parametrize("kind", [DoublyStochasticAffinity, GaussianAffinity])
+@pytest.mark.parametrize("perplexity", [8.0, 15.0, 16.0, 25.0])
+def test_a_bandwidth_is_found_beyond_a_plateau(kind, perplexity):
+    affinity = kind(perplexity=perplexity).fit(_groups_of_two_sizes())
+    assert affinity.report_.converged
+    assert np.exp(entropies(affinity.affinity_).mean()) == pytest.approx(perplexity, rel=1e-6)
+    assert affinity.report_.floor_rows.size == affinity.report_.unreachable_rows.size == 0

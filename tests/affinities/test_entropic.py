@@ -71,3 +71,39 @@ def test_rows_with_too_few_neighbours_are_named():
         affinity.fit(sparse.csr_matrix(star))
     np.testing.assert_array_equal(affinity.report_.unreachable_rows, [1, 2, 3, 4, 5])
     np.testing.assert_allclose(entropies(affinity.affinity_)[1:], np.log(2.0), rtol=1e-9)
+
+
+def _assert_uniform_on_ties(affinity, X):
+    affinity.fit(X)
+    P = dense(affinity.affinity_)
+    assert affinity.report_.converged
+    assert row_gap(P) < 1e-6
+    assert affinity.report_.marginal_gap == pytest.approx(row_gap(P), abs=1e-15)
+    nearest = P[P > 0.1]
+    np.testing.assert_allclose(nearest, nearest[0], rtol=1e-5)
+
+
+def test_costs_that_tie_within_rounding_share_the_mass():
+    """The search counts the first two costs of the first row as equal; so must the matrix."""
+    C = 1.0 + np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 3.0], [1.0, 3.0, 0.0]]) * 1e-14
+    np.fill_diagonal(C, 0.0)
+    affinity = EntropicAffinity(1.01, metric="precomputed", self_loops=False).fit(C)
+    assert row_gap(affinity.affinity_) < 1e-12
+    np.testing.assert_array_equal(affinity.report_.floor_rows, [0])
+    np.testing.assert_allclose(affinity.affinity_[0], [0.0, 0.5, 0.5], atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [12, 50, 99])
+@pytest.mark.parametrize("scale", [0.01, 0.3, 1.0])
+def test_circles_in_float32_share_the_mass(n, scale):
+    angle = 2.0 * np.pi * np.arange(n) / n
+    circle = scale * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    _assert_uniform_on_ties(EntropicAffinity(1.5, self_loops=False), circle.astype(np.float32))
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 20])
+def test_lattices_in_float32_share_the_mass(n_neighbors):
+    lattice = np.stack(np.divmod(np.arange(49), 7), axis=1) / np.float32(3.0)
+    torus = np.concatenate([np.cos(lattice * 6 * np.pi / 7), np.sin(lattice * 6 * np.pi / 7)], axis=1)
+    affinity = EntropicAffinity(1.5, self_loops=False, n_neighbors=n_neighbors)
+    _assert_uniform_on_ties(affinity, torus.astype(np.float32))

@@ -36,11 +36,11 @@ def test_costs_out_of_range_are_an_error(affinity, factor, word, n_neighbors):
 @pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis"])
 @pytest.mark.parametrize(
     ("factor", "message"),
-    [(1e200, "overflow .*; scale it down"), (1e-200, "underflow .*; scale it up"), (1e-160, "underflow")],
+    [(1e200, "overflow .*; scale .* down"), (1e-200, "underflow .*; scale .* up"), (1e-160, "underflow")],
 )
 def test_columns_whose_deviations_are_out_of_range_are_named(metric, factor, message):
     points = X * np.where(np.arange(X.shape[1]) == 1, factor, 1.0)
-    with pytest.raises(InputError, match=f"column 1 of X has entries up to .*, whose squared differences {message}"):
+    with pytest.raises(InputError, match=f"column 1 of X has entries as large as .* squared differences {message}"):
         EntropicAffinity(10.0, metric=metric).fit(points)
 
 

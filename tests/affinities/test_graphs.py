@@ -64,7 +64,9 @@ def test_ends_finite_and_says_so(name, perplexity, self_loops):
 @pytest.mark.parametrize("name", ["star", "stars"])
 def test_rows_that_starve_beside_hubs_are_named_and_the_rest_is_solved(name, perplexity):
     affinity = SymmetricEntropicAffinity(perplexity, metric="precomputed")
-    with pytest.warns(UserWarning, match=r"rows .* cannot reach perplexity .* Raise n_neighbors"):
+    with pytest.warns(
+        UserWarning, match=r"rows .* cannot reach perplexity .* Add edges to the graph or lower perplexity\."
+    ):
         affinity.fit(GRAPHS[name])
     report = affinity.report_
     assert report.converged

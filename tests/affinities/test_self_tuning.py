@@ -46,3 +46,12 @@ def test_more_duplicates_than_k_keep_a_scale(rng):
 def test_costs_and_affinity_are_all_that_is_held():
     """In addition, there are two blocks of 256 rows, each an eighth of a matrix here."""
     assert full_matrices_held(SelfTuningAffinity(), clusters(2048)) < 2.4
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 5])
+@pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])
+def test_if_every_point_has_duplicates_the_nearest_other_place_sets_the_scale(scale, n_neighbors):
+    places = scale * np.repeat([[0.0], [2.0], [5.0]], 4, axis=0)
+    P = dense(SelfTuningAffinity(2, n_neighbors=n_neighbors).fit_transform(places))
+    np.testing.assert_allclose(P[0, :4], 1.0)
+    np.testing.assert_allclose(P[0, 4], np.exp(-1.0))

@@ -1,5 +1,6 @@
 """The program as a whole: help, version, plot, view and doctor."""
 
+import os
 import re
 import subprocess
 import sys
@@ -59,6 +60,34 @@ def test_doctor(as_json):
 
 def test_doctor_as_text(snekhorn):
     assert "test: passed" in snekhorn("doctor").stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("IS_COMPILED", False, "none, because NUMBA_DISABLE_JIT is set"),
+        ("CACHE_FOLDER", None, "set NUMBA_CACHE_DIR to"),
+    ],
+)
+def test_doctor_says_why_nothing_is_kept(snekhorn, monkeypatch, name, value, text):
+    monkeypatch.setattr(f"snekhorn.kernels.compilation.{name}", value)
+    said = snekhorn("doctor").stdout
+    assert "compiled code: n" in said
+    assert text in said
+    assert "test: passed" in said
+
+
+def test_doctor_and_embed_run_without_the_compiler(folder):
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    lines = (folder / "digits.csv").read_text().splitlines()[:16]
+    (folder / "few.csv").write_text("\n".join(lines) + "\n")
+    for command in (["doctor"], ["embed", "few.csv", "--perplexity", "4", "--max-iter", "10", "--out", "few.npy"]):
+        run = subprocess.run(
+            [sys.executable, "-m", "snekhorn", *command], env=environment, capture_output=True, text=True, check=False
+        )
+        assert run.returncode == 0, run.stderr
+        assert "note: NUMBA_DISABLE_JIT is set" in run.stderr
+    assert np.isfinite(np.load("few.npy")).all()
 
 
 @pytest.mark.parametrize("command", COMMANDS)

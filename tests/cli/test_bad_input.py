@@ -106,11 +106,11 @@ CASES = {
     "no perplexity, then one": (["embed", "good.csv", "-p", "", "-p", "3"], "--perplexity is '', which has no values"),
     "comma alone": (["affinity", "good.csv", "--out", "P.npz", "-p", ","], "--perplexity is ',', which has no values"),
     "no coordinates": (["plot", "good.csv", "--out", "t.png", "--coordinates", ""], "--coordinates is '', which has"),
-    "components overflow": (["embed", "huge.csv", "--pca", "1"], "entries up to 7e+200, whose squares overflow"),
-    "deviations overflow": (["embed", "huge.csv", "--standardize"], "entries up to 7e+200, whose squares overflow"),
+    "components overflow": (["embed", "huge.csv", "--pca", "1"], "7e+200 in absolute value, so their squares overflow"),
+    "deviations overflow": (["embed", "huge.csv", "--standardize"], "so their squares overflow"),
     "initial layout overflows": (
         ["embed", "huge.csv", "--metric", "manhattan"],
-        "X has entries up to 7e+200, whose squares overflow; scale X down.",
+        "X has entries as large as 7e+200 in absolute value, so their squares overflow; scale X down.",
     ),
     "scales underflow": (["embed", "tiny.csv", "--metric", "mahalanobis"], "underflow for metric='mahalanobis'; scale"),
     "text for coordinates": (

@@ -114,7 +114,7 @@ def test_points_without_a_label_do_not_count_as_a_class(folder, as_json):
             print(*row, ["", "", "u", "v"][i % 4], sep=",", file=file)
     facts = as_json("embed", "half.csv", "--label", "kind", "--out", "half.parquet", "-p", 10)
     scores = facts["layouts"][0]["scores"]
-    assert any("60 of 120 points have a value in the label column 'kind'" in text for text in facts["warnings"])
+    assert any("the label column 'kind' has a value for 60 of 120 points" in text for text in facts["warnings"])
     assert scores["knn_accuracy"] == 1.0
     assert scores["silhouette"] > 0.5
     assert scores["n_sampled"] == 120
@@ -129,7 +129,7 @@ def test_labels_of_any_type_may_be_missing(folder, as_json, kind):
     kinds = {"dictionary": values.cast(pa.string()).dictionary_encode(), "int": values, "bool": values.cast(pa.bool_())}
     parquet.write_table(pa.table({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "kind": kinds[kind]}), "t.parquet")
     facts = as_json("embed", "t.parquet", "--label", "kind", "--out", "z.csv", "-p", 10)
-    assert any("40 of 60 points have a value in the label column 'kind'" in text for text in facts["warnings"])
+    assert any("the label column 'kind' has a value for 40 of 60 points" in text for text in facts["warnings"])
     assert facts["layouts"][0]["scores"]["knn_accuracy"] == 1.0
 
 

@@ -146,7 +146,7 @@ def test_the_representation_of_cells_is_remembered(folder, snekhorn):
     snekhorn("transform", "m.npz", "a.h5ad", "--out", "b.npy")
     np.testing.assert_array_equal(np.load("a.npy"), np.load("b.npy"))
     error = snekhorn("transform", "m.npz", "a.h5ad", "--rep", "X_pca", "--out", "c.npy", code=2).stderr
-    assert "no column 'X_other_1', 'X_other_2'" in error
+    assert "no columns 'X_other_1', 'X_other_2'" in error
 
 
 def test_metadata_of_new_points_is_kept(folder, snekhorn):

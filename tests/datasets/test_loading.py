@@ -180,7 +180,7 @@ def test_a_wrong_number_of_labels_is_an_error(tmp_path):
         ([["a"], ["b"]], [0, 1], "X has shape .* and type <U1"),
         (POINTS, np.zeros((3, 1), int), r"labels of shape \(3, 1\)"),
         (POINTS, ["a", "b", "c"], "not in label_names"),
-        (POINTS, [0.0, 0.5, 1.0], "y is not integer"),
+        (POINTS, [0.0, 0.5, 1.0], "y does not contain integers"),
         (POINTS, [0.0, np.nan, 1.0], "y is missing for some points"),
         (POINTS, [0, 1, 5], "from 0 to 5, but there are 2 class names"),
         ([[1.0, 2.0], [3.0, np.nan], [5.0, 6.0]], [0, 1, 1], "row 2, column 2 of X is missing"),

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 
 from snekhorn.embedding.charge_grid import GridSums
 from snekhorn.embedding.charge_sums import DirectSums, Kernel
@@ -177,3 +178,18 @@ def test_balance_returns_the_gap_of_points_that_no_other_reaches(kind, distance)
         assert np.isfinite(f).all()
         assert gap == pytest.approx(np.abs(Q.sum(axis=1) - 1.0).max(), rel=1e-6)
     assert (gap >= 1.0) == (distance > 26.7)
+
+
+@pytest.mark.parametrize("sums", [DirectSums, GridSums])
+@pytest.mark.parametrize("distance", [1.0, 40.0, 2000.0])
+def test_values_where_the_kernel_underflows(sums, distance):
+    """Some points, or all of them, are so far from the others that their fields vanish."""
+    Z = distance * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [5.0, 3.0]])
+    log_k = -latent_cost(Kernel.GAUSSIAN, Z)
+    np.fill_diagonal(log_k, -np.inf)
+    row_sums = np.array([0.5, 1.0, 1.0, 1.5])
+    close = {"rel": 1e-3, "abs": 1e-3} if sums is GridSums else {"rel": 1e-12}
+    by_row = RowNormalized(sums(Kernel.GAUSSIAN, ONE_THREAD)).value(Z, row_sums)
+    assert by_row == pytest.approx(row_sums @ logsumexp(log_k, axis=1), **close)
+    in_total = TotalNormalized(sums(Kernel.GAUSSIAN, ONE_THREAD)).value(Z, row_sums)
+    assert in_total == pytest.approx(row_sums.sum() * (logsumexp(log_k) - np.log(4.0)), **close)

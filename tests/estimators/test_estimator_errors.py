@@ -7,6 +7,7 @@ from sklearn.exceptions import NotFittedError
 
 from snekhorn import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn
 from snekhorn.affinities import EntropicAffinity
+from snekhorn.errors import InputError
 
 from ..helpers import AFFINITIES, changed, refused, squared_distances
 from .cases import each_estimator, quick, stops_early
@@ -240,10 +241,34 @@ def test_new_points_after_a_precomputed_affinity(kind):
             estimator.transform(X)
 
 
-def test_new_points_of_zero_norm():
-    estimator = quick(TSNEkhorn, metric="cosine", perplexity=4.0).fit(POINTS)
-    with pytest.raises(ValueError, match="row 1 of X is zero, so metric='cosine' is undefined for it; drop it"):
-        estimator.transform(changed(POINTS, 1, 0.0))
+each_form = pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+
+
+@each_form
+@pytest.mark.parametrize("n_neighbors", [None, 6])
+def test_points_of_zero_norm(form, n_neighbors):
+    zero = form(changed(POINTS, 1, 0.0))
+    estimator = quick(TSNEkhorn, metric="cosine", perplexity=4.0, n_neighbors=n_neighbors)
+    with pytest.raises(InputError, match="row 1 of X is zero, so metric='cosine' is undefined for it; drop it"):
+        estimator.fit(zero)
+    estimator.fit(form(POINTS))
+    for new in (zero, changed(POINTS, 1, 0.0)):
+        with pytest.raises(InputError, match="row 1 of X is zero, so metric='cosine' is undefined for it; drop it"):
+            estimator.transform(new)
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 6])
+def test_points_whose_distances_are_undefined(n_neighbors, monkeypatch):
+    """A constant row has no correlation with any other."""
+    constant = changed(POINTS, 7, 1.0)
+    estimator = quick(TSNEkhorn, metric="correlation", perplexity=4.0, n_neighbors=n_neighbors)
+    with pytest.raises(InputError, match="metric='correlation' is undefined for row 7 of X; drop it"):
+        estimator.fit(constant)
+    estimator.fit(POINTS)
+    for at_once in (100, 5):
+        monkeypatch.setattr("snekhorn.estimators.neighbor_embedding.NEW_POINTS_AT_ONCE", at_once)
+        with pytest.raises(InputError, match="metric='correlation' is undefined for row 7 of X; drop it"):
+            estimator.transform(constant)
 
 
 @each_estimator
@@ -251,7 +276,11 @@ def test_new_points_of_zero_norm():
     ("C", "message"),
     [
         pytest.param(POINTS, "X has 3 features, but .* is expecting 12", id="columns"),
-        pytest.param(sparse.csr_matrix(np.ones((2, 12))), r"pass a dense array of shape \(m, n\)", id="graph"),
+        pytest.param(
+            sparse.csr_matrix(np.ones((2, 12))),
+            r"pass a dense array of shape \(new points, points of the layout\)",
+            id="graph",
+        ),
         pytest.param(-np.ones((2, 12)), "negative", id="negative"),
     ],
 )

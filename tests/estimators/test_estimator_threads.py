@@ -1,12 +1,15 @@
 """Same data, same bits: fitted twice, on any number of threads, in any process."""
 
+import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 
 from snekhorn import TSNEkhorn
+from snekhorn.geometry.preprocessing import Preprocessing
 
 from .cases import each_estimator, each_method, quick, stops_early
 
@@ -15,13 +18,24 @@ pytestmark = stops_early
 SCRIPT = """
 import hashlib, warnings
 import numpy as np
+from sklearn.pipeline import make_pipeline
 from snekhorn import TSNEkhorn
+from snekhorn.geometry.preprocessing import Preprocessing
 warnings.simplefilter("ignore")
-X = np.random.default_rng(0).normal(size=(400, 5))
-for method in ("exact", "fft"):
-    estimator = TSNEkhorn(perplexity=8.0, max_iter=60, method=method, init="random", random_state=3)
-    Z = estimator.fit_transform(X)
-    print(hashlib.sha256(Z.tobytes() + estimator.transform(X[:50] + 0.1).tobytes()).hexdigest())
+rng = np.random.default_rng(0)
+few, counts, wide = rng.normal(size=(400, 5)), rng.poisson(1.0, (4000, 30)), rng.normal(size=(300, 2500))
+quick = {"perplexity": 8.0, "max_iter": 30}
+for model, X in (
+    (TSNEkhorn(method="exact", init="random", random_state=3, **quick), few),
+    (TSNEkhorn(method="fft", init="random", random_state=3, **quick), few),
+    (TSNEkhorn(init="spectral", **quick), counts),
+    (TSNEkhorn(metric="mahalanobis", **quick), counts),
+    (make_pipeline(Preprocessing(n_components=20), TSNEkhorn(**quick)), counts),
+    (make_pipeline(Preprocessing(n_components=20), TSNEkhorn(**quick)), wide),
+    (TSNEkhorn(**quick), wide),
+):
+    Z = model.fit_transform(X)
+    print(hashlib.sha256(Z.tobytes() + model.transform(X[:50] + 0.1).tobytes()).hexdigest())
 """
 
 
@@ -81,11 +95,53 @@ def test_reordering_a_point_that_nothing_reaches(monkeypatch):
 
 
 @pytest.mark.slow
-def test_two_processes():
-    code = [sys.executable, "-c", SCRIPT]
-    said = [subprocess.run(code, capture_output=True, text=True, check=True).stdout for _ in range(2)]
-    assert len(said[0].split()) == 2
-    assert said[0] == said[1]
+def test_processes_in_which_libraries_have_other_threads():
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
+    said = []
+    for n_threads in ("1", "2", "5"):
+        threads = dict.fromkeys(names, n_threads)
+        code = [sys.executable, "-c", SCRIPT]
+        done = subprocess.run(code, capture_output=True, text=True, check=True, env={**os.environ, **threads})
+        said.append(done.stdout.split())
+    assert len(said[0]) == 7
+    assert said[0] == said[1] == said[2]
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 24])
+@pytest.mark.parametrize("data", ["counts", "binary", "float32"])
+def test_any_number_of_threads_where_distances_tie(data, n_neighbors):
+    rng = np.random.default_rng(0)
+    X = {
+        "counts": rng.poisson(1.0, (1200, 30)),
+        "binary": rng.integers(0, 2, (1200, 15)),
+        "float32": np.round(rng.normal(size=(1200, 10)), 1).astype(np.float32),
+    }[data]
+    one, *others = (
+        quick(TSNEkhorn, n_neighbors=n_neighbors, max_iter=15, n_jobs=n_jobs).fit(X) for n_jobs in (1, 2, 3, 7)
+    )
+    for other in others:
+        np.testing.assert_array_equal(other.embedding_, one.embedding_)
+        np.testing.assert_array_equal(other.transform(X[::-1]), one.transform(X[::-1]))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("metric", ["correlation", "manhattan", "mahalanobis", "cosine"])
+def test_any_number_of_threads_under_other_metrics(many, metric, dtype):
+    X = (many + 5.0).astype(dtype)
+    new = (many[:300] + 5.1).astype(dtype)
+    one, *others = (quick(TSNEkhorn, metric=metric, max_iter=15, n_jobs=n_jobs).fit(X) for n_jobs in (1, 2, 3))
+    for other in others:
+        np.testing.assert_array_equal(other.affinity_, one.affinity_)
+        np.testing.assert_array_equal(other.transform(new), one.transform(new))
+
+
+def test_training_rows_after_principal_components():
+    """Alone or in any batch, their components have the same bits, so they are recognised."""
+    X = np.random.default_rng(0).normal(size=(300, 200))
+    line = make_pipeline(Preprocessing(n_components=20), quick(TSNEkhorn, max_iter=15))
+    Z = line.fit_transform(X)
+    for rows in (slice(0, 1), slice(7, 30), slice(100, 300)):
+        np.testing.assert_array_equal(line.transform(X[rows]), Z[rows])
 
 
 def test_order_of_the_points_changes_little(many):

@@ -196,6 +196,18 @@ def test_a_precomputed_affinity_leaves_no_perplexity(points):
     assert not hasattr(estimator.set_params(affinity="precomputed").fit(estimator.affinity_), "perplexity_")
 
 
+@pytest.mark.parametrize(
+    ("form", "dtype", "largest"),
+    [(np.asarray, float, 1e200), (sparse.csr_matrix, float, 1e200), (sparse.csr_matrix, np.float32, 1e25)],
+)
+@pytest.mark.parametrize("metric", ["sqeuclidean", "euclidean"])
+def test_points_whose_costs_overflow_are_named(points, form, dtype, largest, metric):
+    estimator = quick(TSNEkhorn, metric=metric, max_iter=5).fit(form(points.astype(dtype)))
+    far = np.vstack([points[:2] + 1.0, points[:2] - largest]).astype(dtype)
+    with pytest.raises(InputError, match=r"row 2 of X has entries up to 1e\+\d+, whose costs .* overflow"):
+        estimator.transform(form(far))
+
+
 @each_estimator
 @each_method
 @pytest.mark.parametrize(("dtype", "largest"), [(np.float64, 1e100), (np.float32, 1e15)])
@@ -234,7 +246,10 @@ def test_digits(method):
 
 
 CHANGED = {
-    "a short potential": ({"potential_": np.zeros(3)}, r"potential_ must be finite and of shape \(\d+,\)"),
+    "a short potential": (
+        {"potential_": np.zeros(3)},
+        r"have one value for each of the \d+ points",
+    ),
     "a potential with NaN": ({"potential_": np.full(len(clusters(200)), np.nan)}, "values that are not finite"),
     "a layout with NaN": ({"embedding_": np.full((200, 2), np.nan)}, "embedding_ must be finite"),
     "a wide layout": ({"embedding_": np.zeros((200, 4))}, r"embedding_ must be .* but has shape \(200, 4\)"),

@@ -65,6 +65,23 @@ FOUND = [
         "LayoutCase(kind='tsnekhorn', points=Points(seed=1, outlier=1000.0, scale=1e+150), "
         "parameters={'perplexity': 1.01, 'max_iter': 1})",
     ),
+    (
+        "an_affinity_is_what_it_reports",
+        "AffinityCase(kind='multiscale', points=Points(shape='spreads', n=4, p=2, seed=11, duplicates=0.9, "
+        "outlier=1000000.0, scale=1000000000000000.0, dtype='float32'), parameters={'self_loops': False})",
+    ),
+    # Two points so far apart that the error of the grid was larger than their field.
+    (
+        "a_layout_is_what_it_reports",
+        "LayoutCase(kind='tsne', points=Points(), init=Layout(width=1000.0, height=0.0), "
+        "parameters={'perplexity': 1.01, 'n_neighbors': None, 'max_iter': 1, 'method': 'fft', 'random_state': 0})",
+    ),
+    # Comparing a metric that is an array with a name gives an array.
+    (
+        "nonsense_is_refused_or_works",
+        "(AffinityCase(kind='symmetric-entropic', points=Points(), "
+        "parameters={'self_loops': False, 'gamma_squared': False, 'perplexity': 1.01}), 93, array([1, 2]))",
+    ),
     # SciPy sorted the entries of the user's matrix.
     (
         "an_earlier_fit_leaves_no_trace",

@@ -95,7 +95,7 @@ def same_bits(a, b):
 @contextmanager
 def threads_for_any_work():
     """Use threads even for a few points."""
-    with patch("snekhorn.runtime.execution.MIN_WORK_FOR_THREADS", 0):
+    with patch("snekhorn.runtime.execution.MIN_WORK_FOR_THREADS", 1):
         yield
 
 

@@ -5,7 +5,8 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from snekhorn.geometry.neighbor_search import RECALL_GOAL, find_neighbors
+from snekhorn.geometry.neighbor_search import find_neighbors
+from snekhorn.geometry.point_search import RECALL_GOAL
 from snekhorn.runtime.execution import Threads
 
 from ..helpers import clusters, squared_distances, without_some_entries
@@ -77,11 +78,14 @@ def test_lists_may_be_empty():
     np.testing.assert_array_equal(X[found.indices], np.repeat(X[:, None], K, axis=1))
 
 
-def test_points_are_searched_in_blocks(many, monkeypatch):
-    want = _find(many, K, "sqeuclidean", 1, approximate=True)
-    monkeypatch.setattr("snekhorn.geometry.neighbor_search.ROWS_AT_ONCE", 100)
-    found = _find(many, K, "sqeuclidean", 1, approximate=True)
+def test_the_size_of_the_blocks_leaves_no_trace_in_an_exact_search(many, monkeypatch):
+    X = np.round(many)  # with ties
+    want = _find(X, K, "sqeuclidean", 1)
+    for name in ("QUERIES_AT_ONCE", "ROWS_AT_ONCE", "PRODUCTS_AT_ONCE"):
+        monkeypatch.setattr(f"snekhorn.geometry.point_search.{name}", 100)
+    found = _find(X, K, "sqeuclidean", 1)
     np.testing.assert_array_equal(found.indices, want.indices)
+    np.testing.assert_array_equal(found.costs, want.costs)
 
 
 def test_costs_are_sorted_and_never_of_the_point_itself(many):

@@ -60,7 +60,7 @@ def test_the_page_says_what_did_not_converge(tmp_path):
     write_page(tmp_path / "page.md", tmp_path, "# Heading", [experiment])
     text = (tmp_path / "page.md").read_text()
     assert "- data | a (1 case): no\n- data | b (1 case): no\n" in text
-    assert "Convergence was not recorded for 1 case." in text
+    assert "Convergence was not recorded for 1 of the 3 cases." in text
 
 
 def test_the_page_names_the_machine_once_and_doubts_busy_times(tmp_path):

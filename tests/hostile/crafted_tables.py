@@ -83,6 +83,7 @@ def _texts() -> Iterator[tuple[str, str, bytes]]:
         "negative columns": b"4 4 2\n1 1 1.0\n2 -20000 1.0\n",
         "negative shape": b"-4 -4 2\n1 1 1.0\n2 2 1.0\n",
         "NaN": b"4 4 2\n1 1 nan\n2 2 1.0\n",
+        "an end inside a number": b"4 4 3\n1 1 1.0\n2 2 1.0E-",
     }.items():
         yield "mtx", case, start + text
         yield "mtx.gz", case, gzip.compress(start + text)

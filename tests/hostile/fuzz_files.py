@@ -23,13 +23,16 @@ from .hostile_cases import Outcomes, Runner
 
 
 def run_crafted(good: dict[str, dict[str, Path]], runner: Runner) -> None:
-    """Run the crafted files, all of which must be refused."""
+    """Run the crafted files, all of which must be refused, with an error that names the file."""
     cases = [("transform", "m.npz", case, content) for case, content in crafted_models(good["transform"])]
     h5ad = good["embed"]["t.h5ad"].read_bytes()
     cases += [("embed", f"t.{suffix}", case, content) for suffix, case, content in crafted_tables(h5ad)]
     for command, name, case, content in cases:
-        if runner.run(command, name, content, case) == "loaded":
+        outcome = runner.run(command, name, content, case)
+        if outcome == "loaded":
             runner.outcomes.defects.append(f"{command} {name}, {case}: loaded, but must be refused")
+        elif outcome == "refused" and name not in runner.outcomes.message:
+            runner.outcomes.defects.append(f"{command} {name}, {case}: not named in {runner.outcomes.message!r}")
 
 
 def run_damaged(good: dict[str, dict[str, Path]], runner: Runner, *, flips: int, truncations: int, seed: int) -> None:

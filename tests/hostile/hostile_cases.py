@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SECONDS = 60.0  # a case takes a fraction of a second; a machine that is busy with others needs more
+SECONDS = 180.0  # a case takes at most 4 seconds of processor time; a machine that is busy with others needs more
 TIMES_THE_FILE, BYTES_BESIDE = 10, 200 << 20  # memory that a case may take: ten times the file, plus 200 MB
 
 
@@ -21,6 +21,7 @@ class Outcomes:
     counts: Counter[str] = field(default_factory=Counter)
     defects: list[str] = field(default_factory=list)
     most_bytes: int = 0
+    message: str = ""  # of the last case that was refused
 
 
 class Runner:
@@ -40,9 +41,9 @@ class Runner:
 
     def warm_up(self, command: str, file: Path) -> None:
         """Run a good file, also whenever the worker is started: compiled code and imports do not count as memory."""
-        self._good.append((command, file))
         answer = self._ask(command, file)
         assert answer["outcome"] == "loaded", (file, answer)
+        self._good.append((command, file))
 
     def run(self, command: str, name: str, content: bytes, description: str) -> str:
         """Run a case, record its outcome and return it."""
@@ -51,6 +52,7 @@ class Runner:
         answer = self._ask(command, file)
         outcome = answer["outcome"]
         extra = answer.get("extra_bytes", 0)
+        self.outcomes.message = answer.get("message", "")
         self.outcomes.most_bytes = max(self.outcomes.most_bytes, extra)
         if outcome in ("loaded", "refused") and extra > TIMES_THE_FILE * len(content) + BYTES_BESIDE:
             outcome = f"took {extra >> 20} MB for a file of {len(content)} bytes"
@@ -76,7 +78,8 @@ class Runner:
                 text=True,
             )
             for good in self._good:
-                self._exchange(*good)
+                answer = self._exchange(*good)
+                assert answer["outcome"] == "loaded", (good, answer)
         return self._exchange(command, file)
 
     def _exchange(self, command: str, file: Path) -> dict[str, object]:

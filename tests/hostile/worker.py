@@ -29,8 +29,8 @@ program = get_command(app)
 FAILED_WELL = 2  # exit code for bad input
 
 
-def attempt(command: str, file: Path, folder: Path) -> str:
-    """Return "loaded" or "refused", or a description of the defect."""
+def attempt(command: str, file: Path, folder: Path) -> tuple[str, str]:
+    """Return "loaded" or "refused", or a description of the defect; and the message of the error."""
     warnings.simplefilter("ignore")
     out = folder / "out.csv"
     out.unlink(missing_ok=True)
@@ -43,11 +43,11 @@ def attempt(command: str, file: Path, folder: Path) -> str:
         arguments = ["embed", str(file), "--max-iter", "5", "--no-scores", *quickly]
     code, printed = _run(arguments)
     if code == FAILED_WELL and printed.startswith("error: ") and printed.count("\n") == 1:
-        return "refused"
+        return "refused", printed
     if code != 0:
-        return f"exit code {code}: {printed[:500]}"
+        return f"exit code {code}: {printed[:500]}", printed
     layout = read_layouts(out).only  # raises if a coordinate is not finite
-    return "loaded" if np.isfinite(layout).all() else "a layout that is not finite"
+    return ("loaded" if np.isfinite(layout).all() else "a layout that is not finite"), ""
 
 
 def _run(arguments: list[str]) -> tuple[object, str]:
@@ -63,14 +63,14 @@ def _run(arguments: list[str]) -> tuple[object, str]:
     return 0, printed.getvalue()
 
 
-def _load(file: Path) -> str | None:
+def _load(file: Path) -> tuple[str, str] | None:
     """Return None if the model can be loaded."""
     try:
         snekhorn.load(file)
-    except InputError:
-        return "refused"
+    except InputError as error:
+        return "refused", str(error)
     except Exception as error:
-        return f"{type(error).__name__}: {error}"
+        return f"{type(error).__name__}: {error}", str(error)
     return None
 
 
@@ -99,8 +99,8 @@ def main() -> None:
             np.savetxt(folder / "new.csv", points()[:5] + 0.1, delimiter=",", header=header, comments="")
         before = memory("VmRSS")
         reset_peak()
-        outcome = attempt(case["command"], Path(case["file"]), folder)
-        answer = {"outcome": outcome, "extra_bytes": memory("VmHWM") - before}
+        outcome, message = attempt(case["command"], Path(case["file"]), folder)
+        answer = {"outcome": outcome, "message": message, "extra_bytes": memory("VmHWM") - before}
         os.write(answers, (json.dumps(answer) + "\n").encode())
 
 

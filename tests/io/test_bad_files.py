@@ -37,7 +37,7 @@ TEXTS = {
         {"columns": ["a", "b"], "label": "b"},
         r"'b' is in --columns, but it is also the label",
     ),
-    "two names": ("a,a\n1,2\n3,4\n", {}, r"two columns called 'a'"),
+    "two names": ("a,a\n1,2\n3,4\n", {}, r"more than one column called 'a'; rename the duplicates"),
     "text among numbers": (
         "a,b\n" + "1,2\n" * 20 + "1,?\n",
         {},
@@ -233,7 +233,7 @@ def cells(tmp_path):
         ("t.h5ad", "words", r"obsm\['words'\] of .*t.h5ad does not contain only numbers .*'u'\); choose .* with --rep"),
         ("t.h5ad", "cube", r"obsm\['cube'\] of .* is an array of float64 with shape \(6, 2, 2\); choose a 2-D array"),
         ("t.h5ad", "complex", r"obsm\['complex'\] of .* is an array of complex128"),
-        ("without.h5ad", "X", r"without.h5ad has no X; choose an entry of obsm with --rep: .*'flags'"),
+        ("without.h5ad", "X", r"without.h5ad has no X; choose an entry of obsm with --rep \(available: .*'flags'"),
         ("without.h5ad", None, r"without.h5ad has no X"),
     ],
 )

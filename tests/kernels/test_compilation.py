@@ -1,4 +1,4 @@
-"""Compiled code does not depend on which process compiled it."""
+"""Compiled code does not depend on which process compiled it; nothing needs a cache, or even a compiler."""
 
 import importlib
 import json
@@ -6,11 +6,13 @@ import os
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 from numba.core.registry import CPUDispatcher
 
-from snekhorn import kernels
+from snekhorn import SNE, TSNE, SNEkhorn, TSNEkhorn, kernels, metrics
 
 MODULES = [
     importlib.import_module(f"{kernels.__name__}.{found.name}") for found in pkgutil.iter_modules(kernels.__path__)
@@ -41,6 +43,65 @@ for name in names:
 print(json.dumps(hashes))
 """
 
+NO_FOLDER = """
+import tempfile
+
+def refuse(*args, **kwargs):
+    raise PermissionError("read-only file system")
+
+tempfile.TemporaryFile = refuse  # with which Numba tests whether it may write
+"""
+
+IMPORT_AND_RUN = """
+import warnings
+import numpy as np
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import snekhorn.metrics
+    from snekhorn import TSNEkhorn
+from snekhorn.kernels.compilation import CACHE_FOLDER
+from snekhorn.kernels.graph_rows import longest_row
+assert CACHE_FOLDER is None
+assert longest_row(0, 2, np.array([0, 3, 4])) == 3
+print(*(f"{warning.filename}: {warning.message}" for warning in caught), sep="\\n")
+"""
+
+UNCOMPILED = """
+import sys
+import numpy as np
+from tests.kernels.test_compilation import small_layouts
+np.savez(sys.argv[1], **small_layouts())
+"""
+
+
+def small_layouts():
+    """Compute affinities, layouts and scores that need every kind of loop, on few points."""
+    X = np.random.default_rng(0).normal(size=(24, 4))
+    results = {}
+    for kind, parameters in (
+        (TSNEkhorn, {"n_neighbors": 10, "method": "fft"}),
+        (SNEkhorn, {"n_neighbors": None, "method": "exact", "self_loops": True}),
+        (TSNE, {"n_components": 1, "method": "fft"}),
+        (SNE, {"n_components": 3}),
+    ):
+        model = kind(perplexity=5.0, max_iter=10, n_jobs=1, **parameters).fit(X)
+        P = model.affinity_
+        results[f"{kind.__name__} P"] = P.toarray() if hasattr(P, "toarray") else P
+        results[f"{kind.__name__} Z"] = model.embedding_
+        results[f"{kind.__name__} new"] = model.transform(X[:4] + 0.1)
+    results["scores"] = np.array(list(metrics.evaluate(X, X[:, :2], np.arange(24) % 3).values()), dtype=float)
+    return results
+
+
+def _python(code, *args, **variables):
+    """Run code in a new process and return what it prints."""
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore", **variables}
+    command = [sys.executable, "-c", code, *map(str, args)]
+    root = Path(__file__).parents[2]
+    run = subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
 
 @pytest.mark.parametrize("name", COMPILED)
 def test_a_compiled_function_contains_all_that_it_calls(name):
@@ -56,12 +117,28 @@ def test_a_compiled_function_contains_all_that_it_calls(name):
 
 @pytest.mark.slow
 def test_the_process_that_compiles_gives_the_same_bits_as_later_ones(tmp_path):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONWARNINGS": "ignore"}
-    found = []
-    for order in ("sorted", "sorted", "reversed"):
-        command = [sys.executable, "-c", LAYOUTS, order]
-        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        found.append(json.loads(run.stdout.splitlines()[-1]))
-    compiling, loading, reverse = found
-    assert compiling == loading
-    assert compiling == reverse
+    folder = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    compiling, loading, reverse = (_python(LAYOUTS, order, **folder) for order in ("sorted", "sorted", "reversed"))
+    assert json.loads(compiling) == json.loads(loading) == json.loads(reverse)
+
+
+def test_without_a_writable_folder_code_is_compiled_but_not_kept():
+    said = _python(NO_FOLDER + IMPORT_AND_RUN).splitlines()
+    assert len(said) == 1
+    assert said[0].startswith("<string>: compiled code cannot be kept")
+    assert "set NUMBA_CACHE_DIR to a writable folder" in said[0]
+
+
+def test_without_the_compiler_functions_run_slowly():
+    said = _python(IMPORT_AND_RUN, NUMBA_DISABLE_JIT="1").splitlines()
+    assert len(said) == 1
+    assert said[0].startswith("<string>: NUMBA_DISABLE_JIT is set")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_uncompiled_functions_compute_the_same(tmp_path):
+    _python(UNCOMPILED, tmp_path / "found.npz", NUMBA_DISABLE_JIT="1")
+    found = np.load(tmp_path / "found.npz")
+    for name, wanted in small_layouts().items():
+        tolerance = 1e-3 if name.endswith(("Z", "new")) else 1e-9  # fields on the grid are in single precision
+        np.testing.assert_allclose(found[name], wanted, rtol=0.0, atol=tolerance * np.abs(wanted).max(), err_msg=name)

@@ -205,7 +205,7 @@ def test_three_dimensions_are_drawn_in_perspective(rng):
     ("Z", "message"),
     [
         ([[0.0, np.nan], [1.0, 1.0]], "Z contains nan at row 0, column 1"),
-        (np.zeros((5, 4)), "Z has 4 columns; only layouts with 1 to 3"),
+        (np.zeros((5, 4)), "Z has 4 columns, but a drawing needs 1 to 3"),
         (np.zeros((1, 2)), "Z has shape 1 x 2"),
         (np.zeros((2, 2, 2)), r"Z has shape \(2, 2, 2\)"),
         (3.0, r"Z has shape \(\)"),

@@ -64,7 +64,7 @@ def test_table_3_and_its_appendix(tmp_path, monkeypatch):
         assert len(EXPERIMENTS[name].picture(tmp_path, results.cases)) == (2 if name == "sensitivity" else 0)
     text = page_of(tmp_path)
     assert re.search(r"\| digits \| \d of 2 \|", text)
-    assert re.search(r"\| the paper's data sets \| not run yet \|", text)
+    assert re.search(r"\| sum over the paper's data sets \| not run yet \|", text)
 
 
 def test_table_3_without_data_says_so(tmp_path, monkeypatch):
@@ -144,7 +144,7 @@ def test_data_sets_on_which_other_packages_are_better_are_named():
     }
     text = table3.report(cases)
     assert "Our silhouette is better on 0, the same on 0 and worse on 1 of 1 data set." in text
-    assert "It is worse on tumours (su), 40.0 compared with 50.0 (umap-learn)." in text
+    assert "It is worse on tumours (su) (40.0 compared with 50.0 for umap-learn)." in text
 
 
 def test_unfinished_columns_say_so():
@@ -154,7 +154,7 @@ def test_unfinished_columns_say_so():
     }
     text = table3.report(cases)
     assert "1 of 2 perplexities" in text
-    assert "compared with the best of" not in text  # until they are finished
+    assert "with the best of" not in text  # until they are finished
 
 
 def test_a_layout_that_is_not_finite_has_no_scores():

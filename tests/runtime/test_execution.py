@@ -3,9 +3,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from snekhorn.runtime import execution
-from snekhorn.runtime.execution import MIN_WORK_FOR_THREADS, THREADS_PER_CORE, Threads, choose_execution
+from snekhorn.runtime.execution import (
+    MIN_WORK_FOR_THREADS,
+    THREADS_PER_CORE,
+    Threads,
+    choose_execution,
+    one_blas_thread,
+    one_openmp_thread,
+    run_in_blocks,
+)
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 7, 1000])
@@ -114,3 +123,39 @@ def test_fewer_than_all_cores_is_at_least_one():
 
 def test_no_more_threads_than_the_system_can_start():
     assert choose_execution(10**9).n_threads == THREADS_PER_CORE * choose_execution(None).n_threads
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 7])
+def test_blocks_do_not_depend_on_the_number_of_threads(n_threads):
+    seen, lock = [], threading.Lock()
+
+    def task(rows):
+        with lock:
+            seen.append((rows.start, rows.stop))
+
+    run_in_blocks(Threads(n_threads), task, 23, 5, MIN_WORK_FOR_THREADS)
+    assert sorted(seen) == [(0, 5), (5, 10), (10, 15), (15, 20), (20, 23)]
+
+
+def _threads(api):
+    return {library["filepath"]: library["num_threads"] for library in threadpool_info() if library["user_api"] == api}
+
+
+def test_blas_is_limited_until_its_last_user_has_finished():
+    with threadpool_limits(3, user_api="blas"):
+        before = _threads("blas")
+        assert set(before.values()) == {3}
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert set(_threads("blas").values()) == {1}
+        second.__exit__(None, None, None)
+        assert _threads("blas") == before
+
+
+def test_openmp_is_limited_on_this_thread():
+    before = _threads("openmp")
+    with one_openmp_thread():
+        assert set(_threads("openmp").values()) <= {1}
+    assert _threads("openmp") == before

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -15,7 +17,7 @@ def test_what_fits_passes(monkeypatch):
 
 def test_what_does_not_fit_says_how_much_and_what_to_change(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 2 * memory.GIB)
-    with pytest.raises(MemoryError, match=r"a matrix needs about 3\.0 GiB, but only 2\.0 GiB are .*; make it smaller"):
+    with pytest.raises(MemoryError, match=r"for a matrix: about 3\.0 GiB needed, only 2\.0 GiB .*; make it smaller"):
         memory.require_memory(3 * memory.GIB, "a matrix", "make it smaller")
 
 
@@ -27,6 +29,84 @@ def test_a_system_that_does_not_tell_is_trusted(monkeypatch):
 def test_this_system_has_some():
     available = memory.available_bytes()
     assert available is None or available > memory.GIB / 100
+
+
+MIB = 2**20
+
+
+@pytest.fixture
+def system(tmp_path):
+    """Write the files of a system with 8 GiB of available memory, and read its limits."""
+
+    def limits(files):
+        for name, text in {"proc/meminfo": f"MemTotal: 1 kB\nMemAvailable: {8 * MIB} kB\n", **files}.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text)
+        return memory.memory_limits(tmp_path)
+
+    return limits
+
+
+def test_the_machine_alone(system):
+    assert system({}) == {"machine": 8 * memory.GIB}
+    assert system({"proc/self/cgroup": "garbage\nof:another kind\n\n0::/\n5:cpu:/x\n"}) == {"machine": 8 * memory.GIB}
+
+
+@pytest.mark.parametrize("name", ["memory.max", "memory.high"])
+def test_a_container_of_version_2(system, tmp_path, name):
+    group = "sys/fs/cgroup/pod/app"
+    files = {
+        "proc/self/cgroup": "0::/pod/app\n",
+        f"{group}/memory.max": "max\n",
+        f"{group}/memory.high": "max\n",
+        f"{group}/memory.current": f"{300 * MIB}\n",
+        f"{group}/memory.stat": f"anon 1\ninactive_file {60 * MIB}\nactive_file {40 * MIB}\nslab 9\n",
+    }
+    assert system(files) == {"machine": 8 * memory.GIB}
+    assert system({**files, f"{group}/{name}": f"{512 * MIB}\n"})["container"] == 312 * MIB
+    outer = {"sys/fs/cgroup/pod/memory.max": f"{400 * MIB}\n", "sys/fs/cgroup/pod/memory.current": f"{390 * MIB}\n"}
+    assert system(outer)["container"] == 10 * MIB
+    assert memory.available_bytes(tmp_path) == 10 * MIB
+    assert system({"sys/fs/cgroup/pod/memory.current": f"{500 * MIB}\n"})["container"] == 0
+
+
+@pytest.mark.parametrize("group", ["docker/1234", ""])  # as seen from the host, and from inside the container
+def test_a_container_of_version_1(system, group):
+    folder = f"sys/fs/cgroup/memory/{group}"
+    files = {
+        "proc/self/cgroup": "7:cpu,cpuacct:/\n4:memory:/docker/1234\n0::/\n",
+        f"{folder}/memory.limit_in_bytes": "9223372036854771712\n",
+        f"{folder}/memory.usage_in_bytes": f"{100 * MIB}\n",
+        f"{folder}/memory.stat": f"inactive_file 5\ntotal_inactive_file {30 * MIB}\ntotal_active_file {10 * MIB}\n",
+    }
+    assert system(files) == {"machine": 8 * memory.GIB}
+    assert system({**files, f"{folder}/memory.limit_in_bytes": f"{512 * MIB}\n"})["container"] == 452 * MIB
+
+
+LIMITED = """
+import resource
+import numpy as np
+from snekhorn import TSNEkhorn
+from snekhorn.runtime.memory import memory_limits
+assert "ulimit" not in memory_limits()
+kind = getattr(resource, "{name}")
+pages = open("/proc/self/statm").read().split()
+used = int(pages[0 if kind == resource.RLIMIT_AS else 5]) * resource.getpagesize()
+resource.setrlimit(kind, (used + 300 * 2**20, resource.RLIM_INFINITY))
+assert 250 * 2**20 < memory_limits()["ulimit"] <= 300 * 2**20
+try:
+    TSNEkhorn(n_neighbors=None).fit(np.zeros((4000, 2)))
+except MemoryError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not enforce these limits")
+@pytest.mark.parametrize("name", ["RLIMIT_AS", "RLIMIT_DATA"])
+def test_a_limit_of_the_shell(name):
+    command = [sys.executable, "-c", LIMITED.format(name=name)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "about 0.7 GiB needed, only 0.3 GiB available" in run.stdout
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -103,7 +103,7 @@ def test_every_fault_is_named(form, change):
 
 
 def test_sparse_arrays_of_one_dimension():
-    with pytest.raises(InputError, match="X is a sparse array of 1 dimensions"):
+    with pytest.raises(InputError, match="X is a 1-dimensional sparse array"):
         check_sparse(sparse.coo_array(np.ones(3)), "X")
 
 

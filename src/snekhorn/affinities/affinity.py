@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import NumericalOverflowError
-from ..geometry.costs import Cost, Matrix, NeighborGraph, build_cost
-from ..geometry.dense_cost import row_blocks, symmetrize_in_place
+from ..geometry.costs import Array, Cost, Matrix, NeighborGraph, build_cost
+from ..geometry.dense_cost import symmetrize_in_place
 from ..runtime.checks import check_choice, check_perplexity, clamp_perplexity
-from ..runtime.execution import choose_execution
-from ..runtime.sparse_format import check_sparse
+from ..runtime.execution import choose_execution, one_blas_thread
 from ..runtime.user_warnings import warn
-from ..solvers.solve_report import Reason, SolveReport
+from ..solvers.solve_report import UNREACHABLE, Reason, SolveReport, advice, explained
 
 USUAL_PERPLEXITY = 30.0  # sets the number of neighbours of affinities without a perplexity
 
@@ -47,10 +46,10 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
     self_loops : bool, default=True
         Whether the diagonal is part of the affinity, as in the paper.
     n_jobs : int or None, default=None
-        Number of threads; None and -1 use all cores. The result does not depend on it.
+        Number of threads; None and -1 use all cores. The result does not depend on this number.
     verbose : bool, default=False
-        Whether to show the progress of an iterative solver. It has no effect on affinities that are computed in closed
-        form or row by row.
+        Whether to show the progress of an iterative solver. This parameter has no effect on affinities that are
+        computed in closed form or row by row.
 
     Attributes
     ----------
@@ -80,6 +79,7 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @one_blas_thread()
     def fit(self: Self, X: Any, y: Any = None) -> Self:
         """Compute the affinity of X.
 
@@ -112,7 +112,8 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
             raise NumericalOverflowError(
                 f"{type(self).__name__} overflowed; check X and bandwidths for extreme values."
             )
-        self.affinity_, self.report_ = P, report
+        self.affinity_ = P
+        self.report_ = replace(report, reason=explained(report.reason, self.effective_parameters()))
         if isinstance(cost, NeighborGraph):
             self.report_.neighbor_recall = cost.recall
         self._warn_of_problems()
@@ -134,6 +135,15 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
         perplexity = getattr(self, "perplexity", None)
         return USUAL_PERPLEXITY if perplexity is None else perplexity
 
+    def effective_parameters(self) -> dict[str, Any]:
+        """Return the parameters that affected the result; reports advise the user to change one of them."""
+        parameters: dict[str, Any] = self.get_params(deep=False)
+        if self.n_neighbors is None and sparse.issparse(self.affinity_):
+            parameters["graph"] = "precomputed"
+        if parameters.get("bandwidth") is not None:
+            parameters.pop("perplexity", None)
+        return parameters
+
     def reached_perplexity(self) -> float:
         """Return the largest perplexity used for the rows."""
         return float(getattr(self, "perplexity_", self.graph_perplexity()))
@@ -150,14 +160,20 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
     def _warn_of_problems(self) -> None:
         if not self.report_.converged:
             rows = self.report_.unsolved_rows
-            named = f" {rows.size} rows are unsolved (first {rows[0]}), see report_.unsolved_rows." if rows.size else ""
+            are = "1 row is" if rows.size == 1 else f"{rows.size} rows are"
+            named = f" {are} unsolved ({_first(rows)}); see report_.unsolved_rows." if rows.size else ""
             warn(f"{type(self).__name__} did not converge: {self.report_}.{named}", ConvergenceWarning)
         if (rows := self.report_.unreachable_rows).size:
             few = "1 row" if rows.size == 1 else f"{rows.size} rows"
+            remedy = advice(UNREACHABLE, self.effective_parameters())
             warn(
-                f"{few} (first {rows[0]}) cannot reach perplexity {self.reached_perplexity():g} on this neighbour "
-                "graph; using the largest one that is certain to be reachable. Raise n_neighbors or lower perplexity."
+                f"{few} ({_first(rows)}) cannot reach perplexity {self.reached_perplexity():g} on this neighbour "
+                f"graph; using the largest one that is certain to be reachable. {remedy[:1].upper()}{remedy[1:]}."
             )
+
+
+def _first(rows: Array) -> str:
+    return f"row {rows[0]}" if rows.size == 1 else f"the first is row {rows[0]}"
 
 
 def _count_columns(X: Any) -> int:
@@ -166,13 +182,18 @@ def _count_columns(X: Any) -> int:
 
 def closed_form_report(**extra: Any) -> SolveReport:
     """Return the report of an affinity that is computed without iteration."""
-    defaults: dict[str, Any] = {"n_iter": 0, "n_passes": 1, "marginal_gap": np.nan, "entropy_gap": np.nan}
-    return SolveReport(converged=True, reason=Reason.CLOSED_FORM.value, **{**defaults, **extra})
+    defaults: dict[str, Any] = {
+        **{"converged": True, "reason": Reason.CLOSED_FORM.value, "n_iter": 0, "n_passes": 1},
+        **{"marginal_gap": np.nan, "entropy_gap": np.nan},
+    }
+    return SolveReport(**{**defaults, **extra})
 
 
-def marginal_gap(P: Matrix) -> float:
-    """Return the largest deviation of a row sum from 1."""
-    return float(np.max(np.abs(P.sum(axis=1, dtype=float) - 1.0)))
+def in_user_units(cost: Cost, values: Array) -> Array:
+    """Convert values from the unit of these costs to that of the user; values out of range become the largest ones."""
+    largest = np.finfo(float).max
+    with np.errstate(over="ignore"):
+        return np.asarray(np.clip(cost.unit * values, -largest, largest))
 
 
 def symmetrize(P: Matrix) -> Matrix:
@@ -180,23 +201,3 @@ def symmetrize(P: Matrix) -> Matrix:
     if sparse.issparse(P):
         return ((P + P.T) / 2).tocsr()
     return symmetrize_in_place(P)
-
-
-def row_entropies(P: Matrix) -> NDArray[np.floating[Any]]:
-    """Compute -sum_j P_ij (log P_ij - 1) of every row, which is log(xi) + 1 for a uniform row of xi entries."""
-    check_sparse(P, "P")
-    if sparse.issparse(P):
-        terms = P.copy()
-        terms.data = terms.data * (1.0 - np.log(np.where(terms.data > 0.0, terms.data, 1.0)))
-        return np.asarray(terms.sum(axis=1), dtype=float).ravel()
-    out = np.empty(P.shape[0])
-    for block in row_blocks(P.shape[0]):
-        p = P[block].astype(float)
-        out[block] = np.sum(p * (1.0 - np.log(np.where(p > 0.0, p, 1.0))), axis=1)
-    return out
-
-
-def row_perplexities(P: Matrix) -> NDArray[np.floating[Any]]:
-    """Compute exp(H - 1) of every row; if the row sums to one, this is its effective number of neighbours."""
-    perplexities: NDArray[np.floating[Any]] = np.exp(row_entropies(P) - 1.0)
-    return perplexities

@@ -2,40 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..geometry.costs import Array, Cost, Matrix
 from ..runtime.checks import check_count, check_positive
+from ..runtime.execution import Execution
 from ..runtime.progress import Progress, show_progress
-from ..solvers.newton_cg import Outcome, Point, maximize
+from ..solvers.newton_cg import MAX_CG_ITERATIONS, Linear, Outcome, Point, gaps, maximize
 from ..solvers.solve_report import Reason, SolveReport
-from .affinity import Affinity
+from .affinity import Affinity, in_user_units
 from .entropic import KernelRows
-from .gaussian import check_bandwidth, rows_beyond, solve_bandwidth
+from .gaussian import MISSED, bandwidth_in_units_of, bracket, check_bandwidth, rows_beyond, solve_bandwidth
+from .measured_rows import MeasuredRows, measured_reason
 from .symmetric_dual import SymmetricDual
 from .symmetric_solver import balance
 
 SINKHORN_STEPS = 5
 LARGEST_LEAP = 4.0  # factor by which the bandwidth may decrease per solve without self-loops; more may not converge
-LOOSE = 1e-1  # tolerance at intermediate bandwidths; a smaller one takes longer
+LOOSE = 1e-2  # tolerance at intermediate bandwidths; a smaller one takes longer
+MARGIN = 10.0  # room for the bandwidth beyond those of the rows; with more, a target out of reach takes longer
+SHARPEST = 1e-7  # smallest bandwidth, relative to the nearest cost; below it, rounding errors exceed the tolerance
+MAX_PASSES = 1500  # over all bandwidths; problems that are not solved by then hardly improve
+MOST_CG_ITERATIONS = 300  # without self-loops, P is nearly singular at small bandwidths; fewer make steps too inexact
 
 
 class DoublyStochasticAffinity(Affinity):
     """Symmetric doubly stochastic affinity with a single bandwidth.
 
-        P_ij = exp((f_i + f_j - C_ij) / nu),    rows of P sum to 1,
+        P_ij = exp((f_i + f_j - C_ij) / nu),    rows of P sum to 1.
 
     This is the entropic optimal transport plan from the points to themselves. A few steps of the symmetric Sinkhorn
-    iteration, f_i <- (f_i - nu log sum_k exp((f_k - C_ki) / nu)) / 2, are followed by Newton's method on the same dual.
+    iteration, f_i <- (f_i - nu log sum_k exp((f_k - C_ki) / nu)) / 2, are followed by Newton's method on the dual.
 
     Parameters
     ----------
     bandwidth : float or None, default=None
         Bandwidth nu. None searches for the bandwidth at which the average row entropy is log(xi) + 1.
     perplexity : float, default=30.0
-        Average perplexity xi, used if no bandwidth is given.
+        Perplexity xi that corresponds to the average row entropy; used if no bandwidth is given.
     tol : float, default=1e-8
         Tolerance on the deviation of row sums from 1.
     max_iter : int, default=200
@@ -83,86 +91,170 @@ class DoublyStochasticAffinity(Affinity):
         check_count(self.max_iter, "max_iter")
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
-        cost = cost.symmetrized()
-        with show_progress("Sinkhorn, newton", verbose=self.verbose) as progress:
-            scaling = _Scaling(cost, progress, self_loops=self.self_loops, max_iter=self.max_iter)
-            target = np.nan
+        cost = cost.symmetrized().in_own_units()
+        with show_progress("Sinkhorn and Newton", verbose=self.verbose) as progress:
+            scaling = _Scaling(cost, progress, self_loops=self.self_loops, tol=self.tol, max_iter=self.max_iter)
             if self.bandwidth is None:
-                target = np.log(self.usable_perplexity(self.perplexity, cost))
-                self.bandwidth_ = solve_bandwidth(
-                    cost,
-                    lambda nu: scaling.mean_entropy(scaling.solve(nu, self.tol).point),
-                    target,
-                    self_loops=self.self_loops,
-                )
+                target = float(np.log(self.usable_perplexity(self.perplexity, cost)))
+                dual, outcome = scaling.with_mean_entropy(target)
             else:
-                self.bandwidth_ = float(self.bandwidth)
-            outcome = scaling.solve(self.bandwidth_, self.tol)
+                target = np.nan
+                dual, outcome = scaling.with_bandwidth(bandwidth_in_units_of(cost, self.bandwidth))
         x = outcome.point.x
-        self.potential_ = x[0] / 2.0  # (lambda_i + lambda_j - 2 C) / 2 nu = (f_i + f_j - C) / nu
-        report = SolveReport(
-            converged=outcome.reason is Reason.CONVERGED,
-            n_iter=scaling.n_iter,
-            n_passes=scaling.n_passes,
-            marginal_gap=outcome.point.marginal_gap,
-            entropy_gap=abs(scaling.mean_entropy(outcome.point) - target),
-            reason=outcome.reason.value,
-            unsolved_rows=outcome.point.unsolved(self.tol),
-            dual_values=outcome.values,
-            **rows_beyond(entropies_of(outcome.point), target),
+        self.bandwidth_ = float(in_user_units(cost, x[1, 0])) if self.bandwidth is None else float(self.bandwidth)
+        self.potential_ = in_user_units(cost, x[0] / 2.0)  # (lambda_i + lambda_j - 2 C) / 2 nu = (f_i + f_j - C) / nu
+        P = dual.affinity(x)
+        report = self._report(MeasuredRows.of(P, cost.execution), target, dual, outcome)
+        report.n_iter, report.n_passes = scaling.n_iter, scaling.n_passes
+        return P, report
+
+    def _report(self, rows: MeasuredRows, target: float, dual: SymmetricDual, outcome: Outcome) -> SolveReport:
+        missing = np.full(rows.sums.size, target - np.mean(rows.log_perplexities))
+        # A target is out of reach if it is missed and the bandwidth is at its bound; NaN means that there is none.
+        out_of_reach = bool(dual.held(outcome.point.x[1], missing).any())
+        to_solve = not (out_of_reach or np.isnan(target))
+        unsolved = rows.unbalanced(self.tol) | (rows.off(missing, min(self.tol, MISSED)) & to_solve)
+        return SolveReport(
+            converged=not unsolved.any(),
+            n_iter=outcome.n_iter,
+            n_passes=outcome.n_passes,
+            marginal_gap=rows.marginal_gap,
+            entropy_gap=float(np.abs(missing[0])),
+            reason=measured_reason(outcome.reason.value, unsolved),
+            unsolved_rows=np.flatnonzero(unsolved),
+            dual_values=[dual.cost.unit * value for value in outcome.values],
+            **(rows_beyond(rows.log_perplexities, target) if out_of_reach else {}),
         )
-        return scaling.dual(self.bandwidth_).affinity(x), report
 
 
 class _Scaling:
-    """Solver for f at a sequence of bandwidths, each starting from the previous solution."""
+    """Solver for the potential at a given bandwidth, or together with the bandwidth.
 
-    def __init__(self, cost: Cost, progress: Progress, *, self_loops: bool, max_iter: int) -> None:
-        self.cost, self.progress, self.self_loops, self.max_iter = cost, progress, self_loops, max_iter
+    Each solve starts from the previous solution. All solves together are limited to MAX_PASSES.
+    """
+
+    def __init__(self, cost: Cost, progress: Progress, *, self_loops: bool, tol: float, max_iter: int) -> None:
+        self.cost, self.progress, self.self_loops = cost, progress, self_loops
+        self.tol, self.max_iter = tol, max_iter
         self.n_iter = self.n_passes = 0
         self.lam = np.zeros(cost.n_points)
         # Without self-loops, rows keep enough mass to scale only if the bandwidth is at least about the nearest cost.
         nearest = KernelRows.with_bandwidth(cost, 1.0, self_loops=self_loops).nearest
         self.bandwidth = float(cost.execution.max(nearest))
 
-    def dual(self, bandwidth: float) -> SymmetricDual:
+    def with_bandwidth(self, bandwidth: float) -> tuple[SymmetricDual, Outcome]:
+        """Solve at this bandwidth."""
+        dual = self._dual(bandwidth)
+        return dual, self._solve(bandwidth, self.tol)
+
+    def with_mean_entropy(self, target: float) -> tuple[SymmetricDual, Outcome]:
+        """Solve for the bandwidth at which the average log perplexity of the rows is `target`.
+
+        Find two bandwidths with loose solves, one on each side. Between them, solve for the potential and the bandwidth
+        together. If this fails, because the problem is nearly singular, search for the bandwidth with tight solves. A
+        bandwidth at its bound means that the target is out of reach.
+        """
+        rows = KernelRows.with_entropy(self.cost, target, self_loops=self.self_loops)
+        sharpest = SHARPEST * float(np.median(rows.nearest))
+        lower = max(float(self.cost.execution.min(rows.bandwidth)) / MARGIN, sharpest)
+        upper = float(self.cost.execution.max(rows.bandwidth)) * MARGIN
+        typical = float(np.clip(np.median(rows.bandwidth), lower, upper))
+        dual = SymmetricDual(self.cost, target, self.self_loops, lower=lower, upper=upper)
+
+        def gap(bandwidth: float, tol: float) -> float:
+            return -float(np.mean(dual.evaluate(self._solve(bandwidth, tol).point.x).gradient[1]))
+
+        a, gap_a, b, gap_b = bracket(lambda nu: gap(nu, max(self.tol, LOOSE)), typical, lower, upper)
+        if gap_a * gap_b < 0.0:
+            between = float(np.exp(b - gap_b * (b - a) / (gap_b - gap_a)))
+            outcome = self._run(SharedBandwidth(dual, self.tol), between, self.tol)
+            if outcome.reason is Reason.CONVERGED or self.n_passes > MAX_PASSES:
+                return dual, outcome
+        start = float(np.clip(self.bandwidth, lower, upper))
+        found = solve_bandwidth(lambda nu: gap(nu, self.tol), start, lower, upper)
+        return dual, self._solve(found, self.tol)
+
+    def _dual(self, bandwidth: float) -> SymmetricDual:
         """Return the dual problem with all bandwidths fixed."""
         return SymmetricDual(self.cost, 0.0, self.self_loops, lower=bandwidth, upper=bandwidth)
 
-    def mean_entropy(self, point: Point) -> float:
-        """Return the average of -sum_j P log P over the rows."""
-        return float(self.cost.execution.sum(entropies_of(point)) / self.cost.n_points)
-
-    def solve(self, bandwidth: float, tol: float) -> Outcome:
-        """Solve at this bandwidth; without self-loops, lower it step by step, so that rows do not lose their mass."""
+    def _solve(self, bandwidth: float, tol: float) -> Outcome:
+        """Solve at this bandwidth; without self-loops, approach it in steps, so that rows keep their mass."""
         reached = True
         while reached and not self.self_loops and self.bandwidth > LARGEST_LEAP * bandwidth:
-            reached = self._solve(self.bandwidth / LARGEST_LEAP, max(tol, LOOSE)).reason is Reason.CONVERGED
-        return self._solve(bandwidth, tol)
+            smaller = self.bandwidth / LARGEST_LEAP
+            reached = self._run(self._dual(smaller), smaller, max(tol, LOOSE)).reason is Reason.CONVERGED
+        return self._run(self._dual(bandwidth), bandwidth, tol)
 
-    def _solve(self, bandwidth: float, tol: float) -> Outcome:
-        dual = self.dual(bandwidth)
+    def _run(self, problem: SymmetricDual | SharedBandwidth, bandwidth: float, tol: float) -> Outcome:
+        """Run Newton's method from this bandwidth."""
         x = np.stack([self.lam, np.full(self.lam.size, bandwidth)])
         if self.self_loops:  # then rows have mass to scale at any bandwidth
-            x = dual.scaled(x, SINKHORN_STEPS)
+            x = self._dual(bandwidth).scaled(x, SINKHORN_STEPS)
             self.n_passes += SINKHORN_STEPS
         else:
             self.n_passes += balance(self.cost, x)
         before = self.n_iter
         outcome = maximize(
-            dual,
-            dual.evaluate(dual.project(x)),
+            problem,
+            problem.evaluate(problem.project(x)),
             tol=tol,
             max_iter=self.max_iter,
+            max_passes=max(0, MAX_PASSES - self.n_passes),
+            max_cg=MAX_CG_ITERATIONS if self.self_loops else MOST_CG_ITERATIONS,
             progress=lambda n, gap: self.progress(before + n, gap),
         )
         self.n_iter += outcome.n_iter
         self.n_passes += 1 + outcome.n_passes
-        self.lam, self.bandwidth = outcome.point.x[0], bandwidth
+        self.lam, self.bandwidth = outcome.point.x[0], float(outcome.point.x[1, 0])
         return outcome
 
 
-def entropies_of(point: Point) -> Array:
-    """Compute -sum_j P log P of every row: the difference of the dual's two gradients."""
-    marginal, entropy = point.gradient
-    return np.asarray(marginal - entropy)
+class SharedBandwidth:
+    """The dual in which all rows have the same gamma, which is then the bandwidth.
+
+    The dual stays concave on this subspace: project gradients and Hessian products onto it. `tol` is the tolerance on
+    the row sums.
+    """
+
+    def __init__(self, dual: SymmetricDual, tol: float) -> None:
+        self.dual, self.lower, self.upper = dual, dual.lower, dual.upper
+        # A loose tolerance on the row sums leaves the average entropy as accurate as its own tolerance.
+        self.weight = max(1.0, tol / MISSED)
+
+    @property
+    def execution(self) -> Execution:
+        return self.dual.execution
+
+    def evaluate(self, x: Array) -> Point:
+        point = self.dual.evaluate(x)
+        gradient = self._shared(point.gradient)
+        held = self.dual.held(x[1], gradient[1])
+        marginal_gap, entropy_gap = gaps(gradient, held, self.execution)
+        a, _, c = point.blocks
+        # One bandwidth for all rows is coupled with every lambda, and with none in particular.
+        blocks = (a, np.zeros_like(a), self._shared(np.stack([a, c]))[1])
+        return replace(
+            point,
+            gradient=gradient,
+            rhs=self._shared(point.rhs),
+            blocks=blocks,
+            held=held,
+            marginal_gap=marginal_gap,
+            entropy_gap=self.weight * entropy_gap,
+        )
+
+    def hessian(self, x: Array) -> Linear:
+        product = self.dual.hessian(x)
+        return lambda step: self._shared(product(self._shared(step)))
+
+    def project(self, x: Array) -> Array:
+        return self.dual.project(self._shared(x))
+
+    def restricted_to(self, rows: NDArray[np.intp], x: Array) -> None:
+        """Return None, because no row can move without the others."""
+
+    def _shared(self, x: Array) -> Array:
+        """Replace the second row with its mean."""
+        mean = float(self.execution.sum(x[1])) / x.shape[1]
+        return np.stack([x[0], np.full(x.shape[1], mean)])

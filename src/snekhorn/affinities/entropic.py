@@ -12,7 +12,8 @@ from ..kernels import bandwidth_search
 from ..runtime.checks import check_choice, check_perplexity
 from ..runtime.execution import Execution
 from ..solvers.solve_report import Reason, SolveReport
-from .affinity import Affinity, marginal_gap, symmetrize
+from .affinity import Affinity, in_user_units, symmetrize
+from .measured_rows import MeasuredRows
 
 REPORTED_GAP = 1e-8  # rows farther from the target entropy are named in the report
 MOST_ENTRIES = 0.9  # target perplexity of a short row, as a fraction of its entries; more flattens the row
@@ -24,7 +25,8 @@ class EntropicAffinity(Affinity):
 
         P_ij = exp(-C_ij / eps_i) / sum_l exp(-C_il / eps_i)    with    H(P_i) = log(xi) + 1.
 
-    It minimises the sum of P_ij C_ij over all row-stochastic matrices whose rows have at least that entropy.
+    H(P_i) = -sum_j P_ij (log P_ij - 1) is the entropy of row i. P minimises the sum of P_ij C_ij over all
+    row-stochastic matrices whose rows have at least that entropy.
 
     Parameters
     ----------
@@ -69,28 +71,33 @@ class EntropicAffinity(Affinity):
         check_choice(self.symmetrize, "symmetrize", (True, False))
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
+        cost = cost.in_own_units()
         target = np.log(self.usable_perplexity(self.perplexity, cost))
         rows = KernelRows.with_entropy(cost, target, self_loops=self.self_loops)
-        self.marginal_dual_, self.entropy_dual_ = rows.duals
+        self.marginal_dual_, self.entropy_dual_ = in_user_units(cost, rows.duals)
         self.bandwidths_ = self.entropy_dual_
         P = rows.affinity(cost, self_loops=self.self_loops)
-        report = _report(P, rows.entropy, target)
+        report = _report(MeasuredRows.of(P, cost.execution), target, cost.degrees + bool(self.self_loops))
         return (symmetrize(P) if self.symmetrize else P), report
 
 
-def _report(P: Matrix, entropy: Array, target: float) -> SolveReport:
+def _report(rows: MeasuredRows, target: float, n_entries: Array) -> SolveReport:
     """Report rows above the target (too many points at the nearest distance) and below it (too few neighbours)."""
-    above = entropy > target + REPORTED_GAP
-    below = entropy < target - REPORTED_GAP
+    gap = rows.log_perplexities - target
+    off = rows.off(gap, REPORTED_GAP)
+    above = off & (gap > 0.0) & rows.lowest(REPORTED_GAP)
+    below = off & (gap < 0.0) & rows.highest(n_entries, REPORTED_GAP)
+    unsolved = rows.unbalanced(REPORTED_GAP) | (off & ~above & ~below)
     return SolveReport(
-        converged=True,
+        converged=not unsolved.any(),
         n_iter=1,
         n_passes=1,
-        marginal_gap=marginal_gap(P),
-        entropy_gap=float(np.max(np.abs(entropy - target), where=~(above | below), initial=0.0)),
-        reason=Reason.CONVERGED.value,
+        marginal_gap=rows.marginal_gap,
+        entropy_gap=float(np.max(np.abs(gap), where=~(above | below), initial=0.0)),
+        reason=(Reason.ROUNDING if unsolved.any() else Reason.CONVERGED).value,
         floor_rows=np.flatnonzero(above),
         unreachable_rows=np.flatnonzero(below),
+        unsolved_rows=np.flatnonzero(unsolved),
     )
 
 
@@ -101,8 +108,9 @@ class KernelRows:
     Attributes
     ----------
     bandwidth : ndarray of shape (n,)
+        Bandwidth of the row.
     nearest : ndarray of shape (n,)
-        Smallest cost of the row. It is subtracted from the costs; otherwise distant outliers would lose precision.
+        Smallest cost of the row, which is subtracted from its costs; otherwise distant outliers would lose precision.
     log_normalizer : ndarray of shape (n,)
         log sum_j exp(-(C_ij - nearest_i) / bandwidth_i).
     entropy : ndarray of shape (n,)
@@ -141,22 +149,35 @@ class KernelRows:
 
     def affinity(self, cost: Cost, *, self_loops: bool) -> Matrix:
         """Compute the matrix P_ij = exp(-(C_ij - nearest_i) / bandwidth_i - log_normalizer_i)."""
-        inverse = 1.0 / self.bandwidth
+        inverse, tied = 1.0 / self.bandwidth, _tie_limit(self.nearest, cost.dtype)
 
+        @np.errstate(over="ignore")  # the exponential of minus infinity is right
         def formula(C: Array, i: Any, j: Any) -> Array:
-            return np.asarray(np.exp(-(C - self.nearest[i]) * inverse[i] - self.log_normalizer[i]))
+            excess = C - self.nearest[i]
+            if not self_loops:  # treat ties as the search for the bandwidth does
+                excess[(excess >= 0.0) & (tied[i] >= C)] = 0.0
+            return np.asarray(np.exp(-excess * inverse[i] - self.log_normalizer[i]))
 
         return cost.map_pairs(formula, self_loops=self_loops)
 
 
 def _kernel_rows(cost: Cost, inverse: Array, entropy: Any, *, self_loops: bool) -> Array:
-    """Run the compiled search; for rows with an inverse bandwidth of 0, find the bandwidth with this entropy."""
+    """Run the compiled search; where the inverse bandwidth is 0, find the one that gives the row this entropy."""
     n = cost.n_points
     target, rows = np.empty(n), np.empty((n, bandwidth_search.N_COLUMNS))
     target[:] = entropy
-    rounding = LAST_DIGITS * float(np.finfo(cost.dtype).eps)
-    cost.over_rows(bandwidth_search.search_rows, self_loops, inverse, target, rounding, rows)
+    cost.over_rows(bandwidth_search.search_rows, self_loops, inverse, target, _rounding(cost.dtype), rows)
     return rows
+
+
+def _rounding(dtype: np.dtype[Any]) -> float:
+    """Return the relative rounding error of a cost."""
+    return LAST_DIGITS * float(np.finfo(dtype).eps)
+
+
+def _tie_limit(nearest: Array, dtype: np.dtype[Any]) -> Array:
+    """Return the largest cost of each row that counts as equal to the nearest one, as in the compiled search."""
+    return np.asarray((1.0 + _rounding(dtype)) * nearest)
 
 
 def _with_usual_bandwidth(bandwidth: Array, nearest: Array) -> Array:
@@ -175,5 +196,6 @@ def entropic_weights(costs: Array, perplexity: float, execution: Execution) -> A
     target = np.log(min(perplexity, MOST_ENTRIES * k))
     rows = KernelRows.with_entropy(graph, target, self_loops=False)
     nearest = costs.min(axis=1, keepdims=True)
-    p = np.exp((nearest - costs) / rows.bandwidth[:, None])
+    excess = np.where(costs > _tie_limit(rows.nearest, costs.dtype)[:, None], costs - nearest, 0.0)
+    p = np.exp(-excess / rows.bandwidth[:, None])
     return np.asarray(p / p.sum(axis=1, keepdims=True))

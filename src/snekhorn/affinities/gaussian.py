@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from ..geometry.costs import Array, Cost, Matrix
 from ..runtime.checks import check_choice, check_perplexity, check_positive
-from ..solvers.solve_report import SolveReport
-from .affinity import Affinity, closed_form_report, marginal_gap, symmetrize
-from .entropic import KernelRows
+from ..solvers.solve_report import Reason, SolveReport
+from .affinity import Affinity, closed_form_report, in_user_units, symmetrize
+from .entropic import REPORTED_GAP, KernelRows
+from .measured_rows import MeasuredRows
 
-WIDEST_SEARCH = 60  # maximum number of steps, by a factor of e, from the median row bandwidth; more are never needed
-MISSED = 1e-6  # if the average entropy is off by more, no bandwidth reaches the target
+WIDEST_SEARCH = 1e55  # largest factor between the bandwidth and the median row bandwidth; more is never needed
+MISSED = 1e-6  # an average entropy that is off by more has missed its target; smaller values are rounding errors
 FLAT = 1e-10  # smaller differences of entropies or logarithms are rounding errors
+EXTREME = 1e300  # bandwidths beyond this or its inverse, relative to the costs, change nothing
 
 
 class GaussianAffinity(Affinity):
@@ -28,7 +30,7 @@ class GaussianAffinity(Affinity):
     bandwidth : float or None, default=None
         Bandwidth nu. None searches for the bandwidth at which the average row entropy is log(xi) + 1.
     perplexity : float, default=30.0
-        Average perplexity xi, used if no bandwidth is given.
+        Perplexity xi that corresponds to the average row entropy; used if no bandwidth is given.
     symmetrize : bool, default=False
         Whether to return (P + P^T) / 2.
     metric, n_neighbors, self_loops, n_jobs, verbose
@@ -64,28 +66,43 @@ class GaussianAffinity(Affinity):
         check_bandwidth(self.bandwidth, self.perplexity)
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
+        cost = cost.in_own_units()
         passes, target = 0, np.nan
         if self.bandwidth is None:
-            target = np.log(self.usable_perplexity(self.perplexity, cost))
+            target = float(np.log(self.usable_perplexity(self.perplexity, cost)))
 
-            def mean_entropy(bandwidth: float) -> float:
+            def gap(bandwidth: float) -> float:
                 nonlocal passes
                 passes += 1
-                return float(self._rows(cost, bandwidth).entropy.mean())
+                return float(self._rows(cost, bandwidth).entropy.mean()) - target
 
-            self.bandwidth_ = solve_bandwidth(cost, mean_entropy, target, self_loops=self.self_loops)
+            rows = KernelRows.with_entropy(cost, target, self_loops=self.self_loops)
+            start = float(np.median(rows.bandwidth))
+            bandwidth = solve_bandwidth(gap, start, start / WIDEST_SEARCH, start * WIDEST_SEARCH)
         else:
-            self.bandwidth_ = float(self.bandwidth)
-        rows = self._rows(cost, self.bandwidth_)
-        P = rows.affinity(cost, self_loops=self.self_loops)
-        report = closed_form_report(
-            n_iter=passes,
-            n_passes=passes + 1,
-            marginal_gap=marginal_gap(P),
-            entropy_gap=abs(float(rows.entropy.mean()) - target),
-            **rows_beyond(rows.entropy, target),
+            bandwidth = bandwidth_in_units_of(cost, self.bandwidth)
+        self.bandwidth_ = (
+            float(in_user_units(cost, np.asarray(bandwidth))) if self.bandwidth is None else float(self.bandwidth)
         )
+        P = self._rows(cost, bandwidth).affinity(cost, self_loops=self.self_loops)
+        report = self._report(MeasuredRows.of(P, cost.execution), target, cost.degrees + bool(self.self_loops))
+        report.n_iter, report.n_passes = passes, passes + 1
         return (symmetrize(P) if self.symmetrize else P), report
+
+    def _report(self, rows: MeasuredRows, target: float, n_entries: Array) -> SolveReport:
+        beyond = rows_beyond(rows.log_perplexities, target)
+        above, below = bool(beyond["floor_rows"].size), bool(beyond["unreachable_rows"].size)
+        # A target that is missed at some bandwidth is out of reach only if no row can move any closer to it.
+        moving = (above & ~rows.lowest(MISSED)) | (below & ~rows.highest(n_entries, MISSED))
+        unsolved = rows.unbalanced(REPORTED_GAP) | moving
+        return closed_form_report(
+            converged=not unsolved.any(),
+            reason=(Reason.ROUNDING if unsolved.any() else Reason.CLOSED_FORM).value,
+            marginal_gap=rows.marginal_gap,
+            entropy_gap=abs(float(rows.log_perplexities.mean()) - target),
+            unsolved_rows=np.flatnonzero(unsolved),
+            **beyond,
+        )
 
     def _rows(self, cost: Cost, bandwidth: float) -> KernelRows:
         return KernelRows.with_bandwidth(cost, bandwidth, self_loops=self.self_loops)
@@ -99,11 +116,16 @@ def check_bandwidth(bandwidth: Any, perplexity: Any) -> None:
         check_positive(bandwidth, "bandwidth")
 
 
+def bandwidth_in_units_of(cost: Cost, bandwidth: float) -> float:
+    """Return a bandwidth given by the user in the unit of these costs."""
+    return float(np.clip(bandwidth / cost.unit, 1.0 / EXTREME, EXTREME))
+
+
 def rows_beyond(entropy: Array, target: float) -> dict[str, Any]:
     """Return, for the report, the rows responsible if no bandwidth reaches the target average entropy.
 
-    If it stays above the target, rows have too many points at the nearest distance; if it stays below, rows have too
-    few neighbours.
+    If the average stays above the target, rows have too many points at the nearest distance. If the average stays
+    below the target, rows have too few neighbours.
     """
     missed = float(np.mean(entropy)) - target
     return {
@@ -112,33 +134,45 @@ def rows_beyond(entropy: Array, target: float) -> dict[str, Any]:
     }
 
 
-def solve_bandwidth(cost: Cost, mean_entropy: Callable[[float], float], target: float, *, self_loops: bool) -> float:
-    """Find the bandwidth at which `mean_entropy`, an increasing function, equals the target."""
-    start = np.log(np.median(KernelRows.with_entropy(cost, target, self_loops=self_loops).bandwidth))
+Gap: TypeAlias = Callable[[float], float]  # bandwidth -> average entropy minus its target, which increases
 
-    def gap(log_bandwidth: float) -> float:
-        return mean_entropy(np.exp(log_bandwidth)) - target
 
-    here, value = start, gap(start)
-    direction = 1.0 if value < 0.0 else -1.0
-    for _ in range(WIDEST_SEARCH):
-        there = here + direction
-        moved = gap(there)
-        if value * moved <= 0.0:
-            return float(np.exp(find_root(gap, here, value, there, moved)))
-        if abs(moved - value) < FLAT:
-            break  # too many points at the nearest distance (duplicates), or too few neighbours
+def solve_bandwidth(gap: Gap, start: float, lower: float, upper: float) -> float:
+    """Find the bandwidth at which `gap` is zero, or the bound at which it is closest to zero."""
+
+    def log_gap(log_bandwidth: float) -> float:
+        return gap(float(np.clip(np.exp(log_bandwidth), lower, upper)))
+
+    found = find_root(log_gap, *bracket(gap, start, lower, upper))
+    return float(np.clip(np.exp(found), lower, upper))
+
+
+def bracket(gap: Gap, start: float, lower: float, upper: float) -> tuple[float, float, float, float]:
+    """Walk from `start` until `gap` changes its sign or a bound is reached.
+
+    Return the logarithms of the last two bandwidths, each with its gap. The steps grow and never stop early, because
+    costs of two scales leave the entropy flat between them.
+    """
+    here, value = np.log(start), gap(start)
+    there, moved = here, value
+    step = 1.0 if value < 0.0 else -1.0
+    while value * moved > 0.0 and lower < np.exp(there) < upper:
         here, value = there, moved
-    return float(np.exp(here))
+        there = here + step
+        moved = gap(float(np.clip(np.exp(there), lower, upper)))
+        step *= 2.0
+    return here, value, there, moved
 
 
 def find_root(gap: Callable[[float], float], a: float, gap_a: float, b: float, gap_b: float) -> float:
-    """Find the root of `gap` between a and b, where its values are known, by the Illinois method.
+    """Find the root of `gap` between a and b by the Illinois method, given the values of `gap` at a and b.
 
-    SciPy's root finders would evaluate both ends again, and each evaluation here is a complete solve.
+    If both have the same sign, return b.
+
+    SciPy's root finders would evaluate both ends again.
     """
     for _ in range(100):
-        if gap_b == 0.0 or abs(b - a) < FLAT:
+        if gap_a * gap_b >= 0.0 or abs(b - a) < FLAT:
             break
         c = b - gap_b * (b - a) / (gap_b - gap_a)
         gap_c = gap(c)

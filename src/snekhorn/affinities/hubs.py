@@ -5,7 +5,7 @@ whose neighbours are all hubs are starved: they cannot place their own mass. The
 
     M_ij = 1 / max(degree_i, degree_j) on the edges,    M_ii = 1 - sum_j M_ij,
 
-is symmetric and doubly stochastic, so all rows can reach its entropies at the same time.
+is symmetric and doubly stochastic, so all rows can have the entropies of its rows at the same time.
 """
 
 from __future__ import annotations

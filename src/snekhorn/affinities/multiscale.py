@@ -17,6 +17,7 @@ from ..kernels.symmetric_sums import dense_affinity
 from ..runtime.checks import check_choice, check_perplexity, check_positive, clamp_perplexity
 from ..solvers.solve_report import SolveReport
 from .affinity import Affinity
+from .measured_rows import MeasuredRows, measured_reason
 from .symmetric_dual import SymmetricDual
 from .symmetric_solver import SymmetricSolver
 
@@ -32,11 +33,12 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
               P^{se}_{\xi} = \arg\min \{ \langle P, C \rangle : P = P^\top, P \mathbf{1} = \mathbf{1},
               H(P_{i:}) \ge \log \xi + 1 \}.
 
-    Symmetric doubly stochastic matrices form a convex set, so P is also symmetric and doubly stochastic. Up to a term
-    that does not depend on the layout, the objective is linear in P, :math:`\mathrm{KL}(P | Q) = \frac{1}{L} \sum_h
-    \mathrm{KL}(P^{se}_{\xi_h} | Q) + \text{const}`, so matching the mean matches all scales together. Entropy is
-    concave, so every row has a perplexity between the geometric mean of the :math:`\xi_h` and L times that mean. The
-    bounds are the same for all rows, but the perplexities are not.
+    Here, :math:`H(p) = -\sum_j p_j (\log p_j - 1)` is the entropy of a row p. Symmetric doubly stochastic matrices form
+    a convex set, so P is also symmetric and doubly stochastic. Up to a term that does not depend on the layout, the
+    objective is linear in P, :math:`\mathrm{KL}(P | Q) = \frac{1}{L} \sum_h \mathrm{KL}(P^{se}_{\xi_h} | Q) +
+    \text{const}`, so matching the mean matches all scales together. Entropy is concave, so every row has a perplexity
+    between the geometric mean of the :math:`\xi_h` and L times that mean. The bounds are the same for all rows, but the
+    perplexities are not.
 
     Parameters
     ----------
@@ -52,8 +54,8 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
     Attributes
     ----------
     affinity_, report_
-        See :class:`snekhorn.affinities.affinity.Affinity`. The report covers all scales: the largest gaps, and the
-        total numbers of iterations and passes.
+        See :class:`snekhorn.affinities.affinity.Affinity`. The report covers all scales: the row sums of the mean,
+        the largest entropy gap, and the total numbers of iterations and passes.
     perplexities_ : list of float
         The scales used, smallest first. Scales that are too large for the rows are replaced by the largest possible
         one.
@@ -91,7 +93,7 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
                 "[10, 30, 100] is a good start."
             )
         elif len(self.perplexities) == 0:
-            raise InputError("perplexities is empty; pass at least one, or 'auto'.")
+            raise InputError("perplexities is empty; pass at least one perplexity, or 'auto'.")
         else:
             for perplexity in self.perplexities:
                 check_perplexity(perplexity)
@@ -103,7 +105,7 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
         return self.perplexities_[-1]
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
-        symmetric = cost.symmetrized()
+        symmetric = cost.symmetrized().in_own_units()
         self.perplexities_ = self._scales(cost, self.longest_row(symmetric))
         solver = SymmetricSolver(tol=self.tol, self_loops=self.self_loops, verbose=self.verbose)
         total: Matrix = None
@@ -116,7 +118,7 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
             if not report.converged:
                 last = None
         total /= len(self.perplexities_)
-        return total, _joint_report(self.reports_)
+        return total, _joint_report(self.reports_, MeasuredRows.of(total, cost.execution), self.tol)
 
     def _scales(self, cost: Cost, n_entries: int) -> list[float]:
         """Return the distinct scales that rows of `n_entries` support."""
@@ -161,19 +163,21 @@ def _doubling(cost: Cost) -> list[float]:
     return [smallest * 2.0**scale for scale in range(n_scales)]
 
 
-def _joint_report(reports: list[SolveReport]) -> SolveReport:
-    """Return one report for all scales: the largest gaps, and the total work."""
-    unsolved = [report for report in reports if not report.converged]
+def _joint_report(reports: list[SolveReport], rows: MeasuredRows, tol: float) -> SolveReport:
+    """Return one report for all scales: the row sums of the mean, the largest entropy gap, and the total work."""
+    failed = [report for report in reports if not report.converged]
+    unsolved = rows.unbalanced(tol)
+    unsolved[_union([report.unsolved_rows for report in reports])] = True
     return SolveReport(
-        converged=not unsolved,
+        converged=not unsolved.any(),
         n_iter=sum(report.n_iter for report in reports),
         n_passes=sum(report.n_passes for report in reports),
-        marginal_gap=max(report.marginal_gap for report in reports),
+        marginal_gap=rows.marginal_gap,
         entropy_gap=max(report.entropy_gap for report in reports),
-        reason=(unsolved or reports)[0].reason,
+        reason=measured_reason((failed or reports)[0].reason, unsolved),
         floor_rows=_union([report.floor_rows for report in reports]),
         unreachable_rows=_union([report.unreachable_rows for report in reports]),
-        unsolved_rows=_union([report.unsolved_rows for report in reports]),
+        unsolved_rows=np.flatnonzero(unsolved),
     )
 
 

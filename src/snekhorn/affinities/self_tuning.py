@@ -19,7 +19,7 @@ class SelfTuningAffinity(Affinity):
 
         P_ij = exp(-C_ij / (sigma_i sigma_j)),    sigma_i^2 = C_i,i(k),
 
-    where i(k) is the k-th nearest neighbour of i. It is symmetric but not normalised.
+    where i(k) is the k-th nearest neighbour of i. The affinity is symmetric but not normalised.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class SelfTuningAffinity(Affinity):
 
     def _check_rank(self, n_neighbors: int, remedy: str) -> None:
         if self.k > n_neighbors:
-            raise InputError(f"k={self.k} exceeds the {n_neighbors} neighbours of a point; lower k or {remedy}.")
+            raise InputError(f"k={self.k}, but a point has only {n_neighbors} neighbours; lower k or {remedy}.")
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
         shortest = int(cost.degrees.min())
@@ -70,7 +70,7 @@ class SelfTuningAffinity(Affinity):
         scale = cost.kth_smallest(self.k)
         # A point with k or more duplicates has no scale of its own: use the smallest positive one.
         positive = scale[scale > 0.0]
-        sigma = np.sqrt(np.maximum(scale, positive.min() if positive.size else 1.0))
+        sigma = np.sqrt(np.maximum(scale, positive.min() if positive.size else cost.smallest_positive()))
 
         def formula(C: Array, i: Any, j: Any) -> Array:
             return np.asarray(np.exp(C / (sigma[i] * -sigma[j])))

@@ -46,7 +46,7 @@ class SymmetricDual:
         mass, mass_log = terms[:, MASS], terms[:, MASS_LOG]
         target = self.log_perplexity + 1.0
         gradient = np.stack([1.0 - mass, target - mass + mass_log])
-        held = self._held(gam, gradient[1])
+        held = self.held(gam, gradient[1])
         pieces = np.stack([target * gam, lam, -0.5 * terms[:, MASS_SCALE]])
         row_values = pieces.sum(axis=0)
         marginal_gap, entropy_gap = gaps(gradient, held, self.execution)
@@ -93,8 +93,20 @@ class SymmetricDual:
         whole = SymmetricDual(cost, log_perplexity, self.self_loops, lower, upper)
         return RestrictedProblem(whole, rows.size, cost.n_pairs / self.cost.n_pairs), x[:, points]
 
+    def held(self, gam: Array, slope: Array) -> NDArray[np.bool_]:
+        """Return the rows whose gamma is pushed against a bound by the derivative `slope`."""
+        held: Any = ((gam <= self.lower) & (slope < 0.0)) | ((gam >= self.upper) & (slope > 0.0))
+        return np.asarray(held)
+
+    def restored(self, cost: Cost, order: NDArray[np.intp]) -> SymmetricDual:
+        """Return the dual on the costs in their own order, if this one is of the points ``order``."""
+        places = np.argsort(order)
+        values = (self.log_perplexity, self.lower, self.upper)
+        log_perplexity, lower, upper = (np.broadcast_to(value, places.shape)[places] for value in values)
+        return SymmetricDual(cost, log_perplexity, self.self_loops, lower, upper)
+
     def scaled(self, x: Array, n_steps: int) -> Array:
-        """Take Sinkhorn steps of one pass each, which scale all rows together towards a sum of one."""
+        """Take Sinkhorn steps; each makes one pass and scales all rows at once, to bring row sums closer to one."""
         for _ in range(n_steps):
             mass = self._terms(x)[:, MASS]
             x = self.project(np.stack([x[0] - x[1] * np.log(np.maximum(mass, SMALLEST_MASS)), x[1]]))
@@ -110,10 +122,6 @@ class SymmetricDual:
         terms = np.empty((self.cost.n_points, symmetric_sums.N_TERMS))
         self.cost.over_rows(symmetric_sums.row_terms, self.cost.arranged(x), self.self_loops, terms)
         return terms
-
-    def _held(self, gam: Array, slope: Array) -> NDArray[np.bool_]:
-        held: Any = ((gam <= self.lower) & (slope < 0.0)) | ((gam >= self.upper) & (slope > 0.0))
-        return np.asarray(held)
 
     def _log_residual(self, mass: Array, mass_log: Array) -> Array:
         """Return the right-hand side of Newton's method for log(row sum) = 0 and entropy(row / row sum) = h_i.

@@ -9,16 +9,17 @@ import numpy as np
 from ..geometry.costs import Array, Cost, Matrix
 from ..runtime.checks import check_choice, check_count, check_perplexity, check_positive
 from ..solvers.solve_report import SolveReport
-from .affinity import Affinity
+from .affinity import Affinity, in_user_units
 from .symmetric_solver import MAX_ITER, Solver, SymmetricSolver
 
 
 class SymmetricEntropicAffinity(Affinity):
     """Symmetric entropic affinity (SEA).
 
-        minimise sum_ij P_ij C_ij    subject to    P = P^T,  rows sum to 1,  H(P_i) >= log(xi) + 1,
+        minimise sum_ij P_ij C_ij    subject to    P = P^T,  rows sum to 1,  H(P_i) >= log(xi) + 1.
 
-    It is solved through its concave dual in gamma >= 0 and lambda. At the maximum,
+    H(P_i) = -sum_j P_ij (log P_ij - 1) is the entropy of row i. The problem is solved through its concave dual in
+    gamma >= 0 and lambda. At the maximum,
 
         P_ij = exp((lambda_i + lambda_j - 2 C_ij) / (gamma_i + gamma_j)).
 
@@ -30,7 +31,7 @@ class SymmetricEntropicAffinity(Affinity):
     perplexity : float, default=30.0
         Effective number of neighbours xi of every row.
     solver : {"newton", "adam", "sgd", "lbfgs"}, default="newton"
-        "newton" needs no tuning. The others are the paper's dual ascent, for comparison.
+        "newton" needs no tuning. The others are variants of the paper's dual ascent, for comparison.
     gamma_squared : bool, default=True
         Whether the dual ascent works on the square root of gamma. Ignored by "newton".
     learning_rate : float or None, default=None
@@ -38,10 +39,11 @@ class SymmetricEntropicAffinity(Affinity):
     tol : float, default=1e-8
         Tolerance on the deviation of row sums from 1 and of row entropies from their target.
     max_iter : int or None, default=None
-        Maximum number of outer iterations; None means 200 for "newton", 1000 for "lbfgs" and 5000 for the others.
+        Maximum number of outer iterations; None means 200 for "newton", 1000 for "lbfgs", and 5000 for "adam"
+        and "sgd".
     warm_start : bool, default=False
-        Start from the solution of the previous call to `fit` if the number of points is the same; useful for trying
-        several perplexities.
+        Whether to start from the solution of the previous call to `fit` if the number of points is unchanged; useful
+        for trying several perplexities.
     metric, n_neighbors, self_loops, n_jobs, verbose
         See `snekhorn.affinities.affinity.Affinity`.
 
@@ -97,7 +99,7 @@ class SymmetricEntropicAffinity(Affinity):
             check_count(self.max_iter, "max_iter")
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
-        cost = cost.symmetrized()
+        cost = cost.symmetrized().in_own_units()
         log_perplexity = float(np.log(self.usable_perplexity(self.perplexity, cost)))
         solver = SymmetricSolver(
             tol=self.tol,
@@ -108,14 +110,15 @@ class SymmetricEntropicAffinity(Affinity):
             max_iter=self.max_iter,
             verbose=self.verbose,
         )
-        dual, x, report = solver.solve(cost, log_perplexity, self._last_solution(cost.n_points))
-        self.marginal_dual_, self.entropy_dual_ = x
-        return dual.affinity(x), report
+        dual, x, report = solver.solve(cost, log_perplexity, self._last_solution(cost))
+        self.marginal_dual_, self.entropy_dual_ = in_user_units(cost, x)
+        P = dual.affinity(x)
+        return P, solver.measured(report, P, dual, x)
 
-    def _last_solution(self, n: int) -> Array | None:
+    def _last_solution(self, cost: Cost) -> Array | None:
         """Return the solution of the previous call to `fit` if it can serve as a starting point."""
         if not self.warm_start or not hasattr(self, "report_"):
             return None
-        if not self.report_.converged or self.entropy_dual_.size != n:
+        if not self.report_.converged or self.entropy_dual_.size != cost.n_points:
             return None
-        return np.stack([self.marginal_dual_, self.entropy_dual_])
+        return np.asarray(np.stack([self.marginal_dual_, self.entropy_dual_]) / cost.unit)

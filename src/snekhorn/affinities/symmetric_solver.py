@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ..geometry.costs import Array, Cost, NeighborGraph
+from ..geometry.costs import Array, Cost, Matrix, NeighborGraph
 from ..kernels.row_balancing import balance_rows
 from ..runtime.progress import show_progress
 from ..solvers.dual_ascent import ascend
@@ -15,6 +15,7 @@ from ..solvers.newton_cg import Outcome, Point, maximize
 from ..solvers.solve_report import Reason, SolveReport
 from .entropic import KernelRows
 from .hubs import feed_starved, metropolis_entropies
+from .measured_rows import MeasuredRows, measured_reason
 from .symmetric_dual import SymmetricDual
 
 Solver: TypeAlias = Literal["newton", "adam", "sgd", "lbfgs"]
@@ -64,7 +65,7 @@ class SymmetricSolver:
         dual, x_local, report = self._maximum(local, log_perplexity, None if last is None else last[:, order])
         x = np.empty_like(x_local)
         x[:, order] = x_local
-        return replace(dual, cost=cost), x, report.renumbered(order)
+        return dual.restored(cost, order), x, report.renumbered(order)
 
     def _maximum(
         self, cost: Cost, log_perplexity: float, last: Array | None
@@ -103,8 +104,8 @@ class SymmetricSolver:
     def _start(self, cost: Cost, target: Array, last: Array | None = None) -> tuple[SymmetricDual, Array, int]:
         """Return the dual problem, the starting point, and the number of passes used.
 
-        Without `last`, the start is the dual variables of the ordinary entropic affinity. P is then a weighted
-        geometric mean of that affinity and its transpose.
+        Without `last`, the starting point consists of the dual variables of the ordinary entropic affinity. P is then a
+        weighted geometric mean of that affinity and its transpose.
         """
         x = KernelRows.with_entropy(cost, target, self_loops=self.self_loops).duals
         floor = FLOOR * np.maximum(x[1], NARROWEST * np.median(x[1]))
@@ -136,7 +137,7 @@ class SymmetricSolver:
 
     def _report(self, outcome: Outcome, dual: SymmetricDual, lowered: Array, n_passes: int) -> SolveReport:
         point = outcome.point
-        at_ceiling = (point.x[1] >= dual.upper) & (point.gradient[1] > self.tol) & (self.solver == "newton")
+        at_ceiling = (point.x[1] >= dual.upper) & (point.gradient[1] > self.tol)
         return SolveReport(
             converged=outcome.reason is Reason.CONVERGED,
             n_iter=outcome.n_iter,
@@ -144,10 +145,30 @@ class SymmetricSolver:
             marginal_gap=point.marginal_gap,
             entropy_gap=point.entropy_gap,
             reason=outcome.reason.value,
-            floor_rows=np.flatnonzero((point.x[1] <= dual.lower) & point.held),
+            floor_rows=np.flatnonzero((point.x[1] <= dual.lower) & point.held & ~lowered),
             unreachable_rows=np.flatnonzero(lowered | at_ceiling),
             unsolved_rows=point.unsolved(self.tol),
-            dual_values=outcome.values,
+            dual_values=[dual.cost.unit * value for value in outcome.values],
+        )
+
+    def measured(self, report: SolveReport, P: Matrix, dual: SymmetricDual, x: Array) -> SolveReport:
+        """Return the report with everything that the stored P itself shows."""
+        rows = MeasuredRows.of(P, dual.execution)
+        missing = dual.log_perplexity - rows.log_perplexities
+        held = dual.held(x[1], missing)
+        gap = np.where(held, 0.0, missing)
+        unsolved = rows.unbalanced(self.tol) | rows.off(gap, self.tol)
+        at_ceiling = held & (missing > 0.0) & rows.off(missing, self.tol)
+        gap[report.unreachable_rows] = 0.0  # their targets are lower than the one that was asked for
+        return replace(
+            report,
+            converged=not unsolved.any(),
+            marginal_gap=rows.marginal_gap,
+            entropy_gap=float(np.max(np.abs(gap))),
+            reason=measured_reason(report.reason, unsolved),
+            floor_rows=np.setdiff1d(np.flatnonzero(held & (missing < 0.0)), report.unreachable_rows),
+            unreachable_rows=np.union1d(report.unreachable_rows, np.flatnonzero(at_ceiling)),
+            unsolved_rows=np.flatnonzero(unsolved),
         )
 
 
@@ -179,7 +200,7 @@ def refilled(dual: SymmetricDual, x: Array) -> tuple[Array, int]:
     """Restore, by Sinkhorn steps, the mass of rows that have lost it; return the point and the number of passes.
 
     Duplicates can exceed the target entropy at every bandwidth. As their bandwidth decreases to the floor, they can
-    lose their mass, and Newton steps cannot then restore it. Put them at the floor immediately.
+    lose their mass, and Newton steps cannot then restore it. Their bandwidths are therefore put at the floor at once.
     """
     lower = np.broadcast_to(dual.lower, x[1].shape)
     for _ in range(2):

@@ -60,7 +60,7 @@ def view(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Write an interactive page of a layout, which is a single file and works offline, and open the page.
+    """Write an interactive page of a layout as a single file that works offline, and open it in the browser.
 
     snekhorn view cells.tsnekhorn.parquet --color type
     """

@@ -71,9 +71,10 @@ def embed(  # noqa: PLR0913
 ) -> None:
     """Compute a layout of the points in a file, and write a table of coordinates, a plot and an interactive page.
 
-    Numeric columns are the features; all others are kept as metadata. Without
-    --out, --plot, --html or --save-model, the command writes a table, a plot
-    and a page to the current folder, named after the input.
+    Numeric columns, except the label and the id, are the features; all other
+    columns are kept as metadata. Without --out, --plot, --html or --save-model,
+    the command writes a table, a plot and a page to the current folder, named
+    after the input.
 
     snekhorn embed cells.csv --label type
 
@@ -140,7 +141,8 @@ def _fit(run: Session, model: NeighborEmbedding, X: Any, perplexities: list[floa
     from .doctor_command import compiled_code
 
     names = ", ".join(f"{perplexity:g}" for perplexity in perplexities)
-    first = "" if compiled_code()["functions"] else " (the first run also compiles the code)"
+    code = compiled_code()
+    first = " (and compiling the code)" if code["enabled"] and not code["functions"] else ""
     found: list[NeighborEmbedding] = []
     with run.stage("layout", f"computing the layout of {X.shape[0]:,} points, perplexity {names}{first}"):
         if len(perplexities) > 1:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from .input_points import Points
 
 MEANINGS = {
-    "neighbor_recall": "share of a point's 15 nearest neighbours that are still near in the layout",
+    "neighbor_recall": "fraction of each point's 15 nearest neighbours that the layout preserves",
     "trustworthiness": "1 = no false neighbours in the layout",
     "continuity": "1 = no neighbours lost in the layout",
-    "distance_correlation": "between data and layout; if low, do not trust large distances in the picture",
+    "distance_correlation": "between distances in data and layout; if low, do not trust large distances in the picture",
     "knn_accuracy": "accuracy of predicting a point's label from its 15 nearest neighbours in the layout",
     "silhouette": "of the labels in the layout: 1 = tight groups far apart, 0 = mixed groups",
 }
@@ -133,8 +133,8 @@ def measure(run: Session, X: Any, layouts: list[Any], table: Table, **how: Any) 
         return [evaluate(X, Z, y, **how) for Z in layouts]
     n_known = np.count_nonzero(known)
     run.note(
-        f"{n_known:,} of {len(known):,} points have a value in the label column {table.label!r}; "
-        "scores that need labels use only these"
+        f"the label column {table.label!r} has a value for {n_known:,} of {len(known):,} points; "
+        "scores that need labels use only these points"
     )
     scores = [evaluate(X, Z, **how) for Z in layouts]
     if n_known >= FEWEST_LABELLED:

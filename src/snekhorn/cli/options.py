@@ -40,7 +40,7 @@ Pca = Annotated[
     typer.Option(
         "--pca",
         min=0,
-        help="Reduce wider data to this many principal components; 0 keeps all columns.  "
+        help="Reduce data with more columns to this many principal components; 0 keeps all columns.  "
         "(default: 50 if the metric is Euclidean)",
     ),
 ]

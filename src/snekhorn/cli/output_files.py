@@ -52,7 +52,9 @@ class Outputs:
                 f"{self.table} can hold only one layout, but several perplexities were given; use {', '.join(TABLES)}."
             )
         if several and self.model is not None:
-            raise InputError("--save-model saves one layout, but several perplexities were given; choose one.")
+            raise InputError(
+                "--save-model saves one layout, but several perplexities were given; pass only one perplexity."
+            )
 
 
 def check_files(outputs: list[tuple[Path, tuple[str, ...]]], inputs: list[Path], *, force: bool) -> None:

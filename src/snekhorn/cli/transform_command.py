@@ -19,7 +19,7 @@ from .output_files import Outputs, write_each
 from .session import Session, session
 
 Rep = Annotated[
-    str | None, typer.Option("--rep", help="H5AD only: entry of obsm to use, or X.  (default: same as the model)")
+    str | None, typer.Option("--rep", help="H5AD only: entry of obsm to use, or X.  (default: as for the model)")
 ]
 ModelFile = Annotated[Path, typer.Argument(help="Model from 'snekhorn embed --save-model'.", show_default=False)]
 

@@ -154,7 +154,7 @@ def _check_consistency(path: Path | str, X: Any, y: Any, labels: list[str]) -> L
 
 
 def _check_sha256(path: Path, expected: str) -> None:
-    """Raise an error if a file is not the original."""
+    """Raise an error if a file differs from the original."""
     import pooch
 
     found = pooch.file_hash(str(path), alg="sha256")

@@ -44,7 +44,7 @@ def read_npz(path: Path) -> LabeledPoints:
             raise DamagedData(f"{path}: y contains classes that are not in label_names; add them.")
         return X, np.array([places[kind] for kind in kinds.tolist()])[codes].reshape(y.shape), names.tolist()
     if not np.array_equal(kinds, kinds.astype(int)):
-        raise DamagedData(f"{path}: y is not integer; save it as indices into label_names.")
+        raise DamagedData(f"{path}: y does not contain integers; save it as indices into label_names.")
     return X, y.astype(int), names.tolist()
 
 

@@ -20,7 +20,7 @@ from .mesh_size import DEFAULT, TIGHT, Accuracy, choose_radius, widest_extent
 
 MOST_PAIRS = 2**27  # pairs summed directly, in the time of a step on the largest mesh; with fewer, more sums are rough
 HEAVIEST = 1e4  # charge of a point on the mesh, relative to the median; larger ones leave errors of 0.001 in float32
-FAINTEST = {np.float32: 1e-6, np.float64: 1e-9}  # fields below this fraction of the largest field are noise
+FAINTEST = {np.float32: 1e-4, np.float64: 1e-8}  # fields below this fraction of the largest field are mostly grid error
 
 Indices = NDArray[np.intp]
 NO_POINTS: Indices = np.empty(0, dtype=np.intp)

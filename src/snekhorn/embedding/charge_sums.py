@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.direct_sums import direct_sums, direct_sums_of_others
+from ..kernels.direct_sums import direct_sums, direct_sums_of_others, log_gaussian_sums_of_others
 from ..runtime.execution import Execution
 
 SMALLEST = 1e-300  # lower limit of the field, so that its logarithm is finite
@@ -75,7 +75,7 @@ class ChargeSums(Protocol):
         """Return phi (n,) and its gradient (n, d) at the points Z (n, d)."""
 
     def of_others(self, Z: Array, charges: Array) -> tuple[Array, Array]:
-        """Return the same without the points' own terms; phi is at least SMALLEST, even for distant points."""
+        """Return phi and its gradient at the points Z without each point's own term; phi is at least SMALLEST."""
 
     def freeze(self, Z: Array, charges: Array) -> Field:
         """Return the field of these charges, which can be evaluated anywhere."""
@@ -131,6 +131,21 @@ class _DirectField:
         arguments = (self.points, self.charges, _columns(positions), self.kernel is Kernel.STUDENT, out)
         self.execution.run(direct_sums, m, m * self.charges.size, *arguments)
         return np.maximum(out[:, 0], SMALLEST), out[:, 1 : d + 1]
+
+
+def log_of_others(Z: Array, phi: Array, sums: ChargeSums) -> Array:
+    """Return the logarithm of `phi`, the field of unit charges without each point's own term.
+
+    A Gaussian field that has vanished, because the nearest point is more than 26 units away, is computed from the
+    distances.
+    """
+    log_phi: Array = np.log(phi)
+    lost = np.flatnonzero(phi <= SMALLEST)
+    if lost.size and sums.kernel is Kernel.GAUSSIAN:
+        found = np.empty(lost.size)
+        sums.execution.run(log_gaussian_sums_of_others, lost.size, lost.size * len(Z), lost, _columns(Z), found)
+        log_phi[lost] = found
+    return log_phi
 
 
 def _columns(Z: Array) -> Array:

@@ -82,7 +82,8 @@ class EmbeddingReport:
     def __str__(self) -> str:
         loss = f", loss {self.losses[-1]:.4f}" if self.losses else ""
         gap = "" if self.marginal_gap is None else f", row sums of Q within {self.marginal_gap:.1e} of 1"
-        return f"{self.reason} ({self.n_iter} iterations{loss}{gap})"
+        iterations = "1 iteration" if self.n_iter == 1 else f"{self.n_iter} iterations"
+        return f"{self.reason} ({iterations}{loss}{gap})"
 
 
 def minimize(
@@ -208,7 +209,7 @@ class _Descent:
         return risen
 
     def has_converged(self) -> bool:
-        """Compare the loss with the last check; if it has increased, return to that layout and halve the steps."""
+        """Return whether the loss has converged; if it has increased, restore the last layout and halve the steps."""
         exaggeration = self.schedule.main.exaggeration
         loss = self.report.losses[-1] if exaggeration == 1.0 else self.objective.loss(self.Z, exaggeration)
         decrease = self.accepted[0] - loss

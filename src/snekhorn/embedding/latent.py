@@ -33,7 +33,7 @@ class Latent:
 
     @property
     def rate(self) -> float:
-        """Learning rate after early exaggeration; lower for the Gaussian kernel's long-range attraction."""
+        """Learning rate after early exaggeration; lower for the Gaussian kernel, which attracts over long distances."""
         return 1.0 if self.kernel is Kernel.STUDENT else 0.25
 
     @property

@@ -146,15 +146,14 @@ class Mesh:
         fits = bool((low >= 0.0).all() and (high < self.n_cells).all())
         return fits and not self.crowded and float((high - low).max()) * SLACK**3 >= max(self.n_cells)
 
-    @property
-    def high(self) -> Array:
-        """Upper corner, just inside the mesh."""
-        return self.low + self.spacing * (np.array(self.n_cells) - 1e-3)
-
     def outside(self, positions: Array) -> NDArray[np.intp]:
         """Return the indices of the positions outside the mesh."""
-        in_cells = self._in_cells(positions)
-        return np.flatnonzero(~((in_cells >= 0.0) & (in_cells < self.n_cells)).all(axis=1))
+        return np.flatnonzero((self.clip(positions) != positions).any(axis=1))
+
+    def clip(self, positions: Array) -> Array:
+        """Move positions outside the mesh to its edge."""
+        clipped: Array = np.clip(positions, self.low, self.low + self.spacing * (np.array(self.n_cells) - 1e-3))
+        return clipped
 
     def sums(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         """Return phi and its gradient at points inside the mesh."""
@@ -239,8 +238,8 @@ class MeshField:
 
     def at(self, positions: Array) -> tuple[Array, Array]:
         """Return phi and its gradient; positions outside the mesh get the values at its edge."""
-        inside = np.clip(positions, self.mesh.low, self.mesh.high)
-        return self.mesh.gather(self.points, self.nodes, self.mesh.sort(inside, np.zeros(len(positions))))
+        targets = self.mesh.sort(self.mesh.clip(positions), np.zeros(len(positions)))
+        return self.mesh.gather(self.points, self.nodes, targets)
 
 
 def corners(Z: Array, execution: Execution) -> tuple[Array, Array]:

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..kernels.sinkhorn import sinkhorn_step
-from .charge_sums import SMALLEST, Array, ChargeSums
+from .charge_sums import SMALLEST, Array, ChargeSums, log_of_others
 
-WARM_UP = 12  # maximum number of Sinkhorn steps on the first layout; with self-loops, each halves the row-sum error
+WARM_UP = 12  # maximum number of Sinkhorn steps on the first layout; with self-loops, each at least halves the error
 WARM_GAP = 0.1  # row-sum error that ends the warm-up; later steps reduce it, so a smaller value only costs time
 LARGEST_CHARGE = 1e150  # of a point that no other point reaches; the product of two larger ones could overflow
 
@@ -38,9 +38,10 @@ class Normalization(Protocol):
 class DoublyStochastic:
     """Doubly stochastic Q_ij = exp(f_i + f_j) k_ij (SNEkhorn, t-SNEkhorn).
 
-    The loss is the joint objective <P, C> - 2 <f, 1> + sum Q. It is convex in f, and its minimum over f makes Q doubly
-    stochastic. Its gradient in Z is exact for any f, so f may lag behind: one Sinkhorn step per gradient is enough. The
-    state consists of the charges q = e^f, for which the step f <- (f - log phi) / 2 becomes q <- sqrt(q / phi).
+    The loss is the joint objective <P, C> - 2 <f, 1> + sum Q. It is convex in f, and minimising it over f makes Q
+    doubly stochastic. Its gradient with respect to Z is valid for any f, not only for the optimal one, so one Sinkhorn
+    step per gradient is enough. The state consists of the charges q = e^f, for which the step
+    f <- (f - log phi) / 2 becomes q <- sqrt(q / phi).
 
     Parameters
     ----------
@@ -123,7 +124,12 @@ class TotalNormalized:
     def value(self, Z: Array, row_sums: Array) -> float:
         phi, _ = self.sums.of_others(Z, np.ones(Z.shape[0]))
         execution = self.sums.execution
-        return float(execution.sum(row_sums)) * float(np.log(execution.sum(phi) / Z.shape[0]))
+        largest, total = 0.0, execution.sum(phi)
+        if total <= SMALLEST * phi.size:  # the kernel underflows for all pairs
+            log_phi = log_of_others(Z, phi, self.sums)
+            largest = float(execution.max(log_phi))
+            total = execution.sum(np.exp(log_phi - largest))
+        return float(execution.sum(row_sums)) * (largest + float(np.log(total / Z.shape[0])))
 
     def permute(self, order: Any) -> None:
         """Do nothing: there is no state."""
@@ -145,7 +151,7 @@ class RowNormalized:
 
     def value(self, Z: Array, row_sums: Array) -> float:
         phi, _ = self.sums.of_others(Z, np.ones(Z.shape[0]))
-        return float(self.sums.execution.sum(row_sums * np.log(phi)))
+        return float(self.sums.execution.sum(row_sums * log_of_others(Z, phi, self.sums)))
 
     def permute(self, order: Any) -> None:
         """Do nothing: there is no state."""

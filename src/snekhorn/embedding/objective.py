@@ -38,7 +38,7 @@ NEGLIGIBLE = 1e-6  # fraction of a row's mass that may be dropped; a larger valu
 MANY = 0.05  # fraction of negligible entries above which dropping them is worth a copy of P
 ENTRIES_AT_ONCE = 2**22  # entries of P per block; larger blocks take more memory in addition to P
 HUB = 2.0  # mass, relative to the average, above which steps are shortened because they may overshoot
-SINKHORN_STEPS = 100  # maximum number of steps to balance Q at the end; each halves the row-sum error
+SINKHORN_STEPS = 100  # maximum number of steps to balance Q at the end; far fewer are enough if Q has a diagonal
 FINE_MARGINAL = 1e-4  # for smaller tolerances on the row sums of Q, the default grid is not accurate enough
 
 
@@ -109,7 +109,7 @@ class Objective:
 
     @property
     def potential(self) -> Array | None:
-        """Potential f, if Q is doubly stochastic; None before the first layout."""
+        """Potential f; None if Q is not doubly stochastic, and before the first layout."""
         return self.normalization.potential if isinstance(self.normalization, DoublyStochastic) else None
 
     def gradient(self, Z: Array, exaggeration: float = 1.0) -> Array:

@@ -89,13 +89,14 @@ def _check_layout(Z: Array, log_charges: Array | None) -> None:
     """Raise if a layout or its potential has been changed to something that compiled loops cannot read."""
     if Z.ndim != 2 or not 1 <= Z.shape[1] <= 3 or not np.isfinite(Z).all():
         raise InputError(
-            f"embedding_ must be finite and of shape (n, 1), (n, 2) or (n, 3), but has shape {Z.shape}"
+            f"embedding_ must be finite and have shape (n, 1), (n, 2) or (n, 3), but has shape {Z.shape}"
             f"{'' if np.isfinite(Z).all() else ' and values that are not finite'}; fit the model again."
         )
     if log_charges is not None and (log_charges.shape != Z.shape[:1] or not np.isfinite(log_charges).all()):
         raise InputError(
-            f"potential_ must be finite and of shape ({len(Z)},), like the layout, but has shape {log_charges.shape}"
-            f"{'' if np.isfinite(log_charges).all() else ' and values that are not finite'}; fit the model again."
+            f"potential_ must be finite and have one value for each of the {len(Z)} points, but has shape "
+            f"{log_charges.shape}{'' if np.isfinite(log_charges).all() else ' and values that are not finite'}; fit "
+            "the model again."
         )
 
 
@@ -110,7 +111,7 @@ class _PlacementLoss:
     def evaluate(self, rows: NDArray[np.intp], positions: Array) -> tuple[Array, Array]:
         """Return L for some of the points, and minus its gradient divided by twice the weight of the attraction.
 
-        Without repulsion, this step would lead to the fixed point.
+        Without repulsion, this step would move a point to the weighted mean of its neighbours.
         """
         positions = np.ascontiguousarray(positions)
         m, d = positions.shape

@@ -1,4 +1,4 @@
-"""Estimators: check the input, compute P, lay it out, and keep what is needed to place new points.
+"""Estimators: check the input, compute P and the layout, and keep what is needed to place new points.
 
 Every class in `snekhorn.registry.METHODS` can be imported from here.
 """

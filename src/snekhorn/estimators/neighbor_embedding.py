@@ -1,4 +1,4 @@
-"""Base estimator: check the input, compute P, lay it out, and keep what is needed to place new points."""
+"""Base estimator: check the input, compute P and the layout, and keep what is needed to place new points."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..errors import InputError, reported_as_input_errors
 from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY
 from ..geometry.inputs import check_affinity_matrix, check_finite, check_layout, check_squares
 from ..geometry.neighbor_index import NeighborIndex
-from ..runtime.execution import Execution, choose_execution
+from ..runtime.execution import Execution, choose_execution, one_blas_thread
 from ..runtime.interrupts import delayed_interrupts
 from ..runtime.sparse_format import check_sparse
 from ..runtime.user_warnings import warn
@@ -70,7 +70,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         dense or sparse, of shape (n, n). Methods whose Q has no diagonal ignore the diagonal of P.
     self_loops : bool, default=False
         Whether the diagonal is part of P, as in the paper. Without it, no mass is spent on the point itself, and
-        layouts are better.
+        layouts are usually better.
     latent_self_loops : bool, default=True
         Whether the diagonal is part of a doubly stochastic Q. The Q of the other methods has no diagonal.
     init : {"pca", "spectral", "random"} or array of shape (n, n_components), default="pca"
@@ -80,7 +80,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
     exaggeration : float, default=1.0
         Attraction factor in the remaining iterations. Values above 1 make clusters tighter and move them further apart.
     learning_rate : float or "auto", default="auto"
-        Step size of the descent; "auto" is 1. It does not depend on the number of points.
+        Step size of the descent; "auto" means 1, for any number of points.
     optimizer : {"momentum", "adam"}, default="momentum"
         Optimiser of the descent. "adam" is the one used in the paper, without early exaggeration.
     max_iter : int, default=2000
@@ -96,7 +96,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         Functions called with (iteration, loss, layout) every 50 iterations, or every iteration with "adam". The descent
         stops if one of them returns True.
     n_jobs : int or None, default=None
-        Number of threads; None and -1 use all cores. The result does not depend on it.
+        Number of threads; None and -1 use all cores. The result does not depend on this number.
     random_state : int, RandomState or None, default=None
         Random seed for init="random". Other initial layouts depend on the data alone.
     verbose : bool, default=False
@@ -120,8 +120,8 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         Report on the affinity, unless it was precomputed.
     perplexity_ : float
         Perplexity used for new points in `transform`. It is the perplexity of P, which is lower than `perplexity` if
-        rows are too short for it. For an affinity with several perplexities it is the largest requested (100 for
-        "auto"), and for an affinity without one it is the parameter `perplexity`.
+        rows are too short for it. For an affinity with several perplexities, it is the largest requested one (100 for
+        "auto"). For an affinity without a perplexity, it is the parameter `perplexity`.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
@@ -164,6 +164,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         """Compute the layout of X and return it."""
         return self.fit(X, y).embedding_
 
+    @one_blas_thread()
     def transform(self, X: Any) -> NDArray[Any]:
         """Place new points in the layout, which does not change.
 
@@ -193,7 +194,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         placed = np.empty((X.shape[0], Z.shape[1]), dtype=self.embedding_.dtype)
         for start in range(0, X.shape[0], NEW_POINTS_AT_ONCE):
             batch = slice(start, start + NEW_POINTS_AT_ONCE)
-            indices, costs, p = self._weights_of_new_points(X[batch], execution)
+            indices, costs, p = self._weights_of_new_points(X, batch, execution)
             placed[batch] = place(field, Z, indices, p, execution)
             known = costs[:, 0] == 0.0
             placed[batch][known] = self.embedding_[indices[known, 0]]
@@ -205,6 +206,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
 
         save(self, path)
 
+    @one_blas_thread()
     def _fit(self, X: Any) -> None:
         X = self._checked_input(X)
         self.check_parameters()
@@ -220,13 +222,9 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         self._keep_report_of(affinity)
         if Z is None:
             Z = self._initial_layout(X, P)
+        loops, symmetric = self.latent_self_loops, self._is_symmetric
         objective = make_objective(
-            P,
-            self.latent,
-            method=method,
-            self_loops=self.latent_self_loops,
-            symmetric=self._is_symmetric,
-            execution=execution,
+            P, self.latent, method=method, self_loops=loops, symmetric=symmetric, execution=execution
         )
         schedule = make_schedule(
             self.latent,
@@ -361,9 +359,10 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         if objective.rough:
             warn(f"{name}: {ROUGH_SUMS}", ConvergenceWarning)
         if report.marginal_gap is not None and report.marginal_gap > self.marginal_tol:
+            allow = "" if self.latent_self_loops else "set latent_self_loops=True, or "
             warn(
-                f"{name}: the row sums of Q deviate from 1 by up to {report.marginal_gap:.1e}; keep "
-                "latent_self_loops=True, or raise marginal_tol.",
+                f"{name}: the row sums of Q deviate from 1 by up to {report.marginal_gap:.1e}; {allow}raise "
+                "marginal_tol.",
                 ConvergenceWarning,
             )
         if report.interrupted or report.reason == Stop.MAX_ITER.value:
@@ -377,15 +376,15 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         if np.ptp(Z, axis=0).max() < COLLAPSED:
             warn(
                 f"{name}: the layout has collapsed to a single point, because P is nearly uniform; a lower perplexity, "
-                "more points, or self_loops=True may help."
+                "more points or self-loops may help."
             )
 
-    def _weights_of_new_points(self, X: Any, execution: Execution) -> tuple[Any, Any, Any]:
-        """Return the neighbours of new points in the layout, with their costs and affinities."""
+    def _weights_of_new_points(self, X: Any, batch: slice, execution: Execution) -> tuple[Any, Any, Any]:
+        """Return the neighbours of a batch of new points in the layout, with their costs and affinities."""
         n = len(self.embedding_)
         perplexity = min(self.perplexity_, n - 1.0)
         k = min(n, int(np.ceil(NEIGHBORS_PER_PERPLEXITY * perplexity)))
-        indices, costs = self._reference.query(X, k, execution)
+        indices, costs = self._reference.query(X[batch], k, execution, batch.start)
         return indices, costs, entropic_weights(costs, perplexity, execution)
 
     @property

@@ -8,10 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from ..affinities.affinity import Affinity
-from ..embedding.latent import DIRECT_LIMIT
 from ..errors import InputError
-from ..geometry.costs import GRAPH_REMEDY, count_neighbors
-from ..runtime.execution import Execution
+from ..geometry.costs import GRAPH_REMEDY, count_neighbors, graph_bytes
+from ..geometry.preprocessing import components_bytes
+from ..runtime.execution import Execution, choose_execution
 from ..runtime.memory import require_memory
 from ..runtime.user_warnings import warn
 
@@ -54,7 +54,8 @@ def require_memory_for_affinity(P: Any, beside: int) -> None:
     """Raise if the layout of a given P does not fit into memory; `beside` is the memory per pair in addition to P."""
     is_sparse = sparse.issparse(P)
     remedy = "pass a P with fewer entries" if is_sparse else "pass a sparse P, without negligible entries"
-    _require(P.shape[0], P.nnz if is_sparse else P.size, beside, remedy)
+    n, n_pairs = P.shape[0], P.nnz if is_sparse else P.size
+    _require(n, n_pairs, _layout_bytes(n, n_pairs, beside), remedy)
 
 
 def require_memory_for_points(X: Any, affinity: Affinity, beside: int) -> None:
@@ -63,8 +64,15 @@ def require_memory_for_points(X: Any, affinity: Affinity, beside: int) -> None:
     n_edges, remedy = _count_edges(X, n, affinity)
     # Count edges in both directions, but no more than all pairs.
     n_pairs, index = (2 * n_edges, BYTES_PER_INDEX) if 2 * n_edges < n * n else (n * n, 0)
-    itemsize = np.dtype(getattr(X, "dtype", float)).itemsize
-    _require(n, n_pairs, itemsize + index + beside, remedy)
+    own = float(n_pairs) * (np.dtype(getattr(X, "dtype", float)).itemsize + index)
+    needed = own + _layout_bytes(n, n_pairs, beside)
+    # Points are searched for neighbours, and their principal components are the initial layout.
+    if affinity.metric != "precomputed" and not isinstance(X, tuple):
+        k = count_neighbors(affinity.n_neighbors, n, affinity.graph_perplexity())
+        n_threads = choose_execution(affinity.n_jobs).n_threads
+        search = 0.0 if k is None else graph_bytes(X, k, affinity.metric, n_threads)
+        needed = max(needed, search, own + components_bytes(X))
+    _require(n, n_pairs, needed, remedy)
 
 
 def warn_of_long_sums(name: str, n: int, n_components: int, max_iter: int, execution: Execution) -> None:
@@ -72,17 +80,20 @@ def warn_of_long_sums(name: str, n: int, n_components: int, max_iter: int, execu
     if n <= MANY_POINTS:
         return
     hours = float(n) * n * max_iter / (PAIRS_PER_SECOND * execution.n_threads * 3600.0)
-    duration = f"{max(60.0 * hours, 1.0):.0f} minutes" if hours < 2.0 else f"{hours:.0f} hours"
-    remedy = "use method='auto'" if n_components in DIRECT_LIMIT else "use n_components=2"
+    minutes = max(round(60.0 * hours), 1)
+    duration = f"{hours:.0f} hours" if hours >= 2.0 else f"{minutes} minute{'s' * (minutes > 1)}"
     warn(
-        f"{name}: sums over all pairs of {n:,} points in {n_components} dimensions may take {duration} with "
-        f"max_iter={max_iter}; {remedy}, lower max_iter, or use a sample of the points."
+        f"{name}: sums over all pairs of {n:,} points in {n_components} dimension{'s' * (n_components > 1)} may take "
+        f"{duration} with max_iter={max_iter}; use method='auto', lower max_iter, or use a sample of the points."
     )
 
 
-def _require(n: int, n_pairs: int, bytes_each: int, remedy: str) -> None:
-    needed = float(n_pairs) * bytes_each + n * BYTES_PER_POINT
-    require_memory(needed, f"the layout of {n:,} points and {n_pairs:,} pairs", remedy)
+def _layout_bytes(n: int, n_pairs: int, beside: int) -> float:
+    return float(n_pairs) * beside + n * BYTES_PER_POINT
+
+
+def _require(n: int, n_pairs: int, needed: float, remedy: str) -> None:
+    require_memory(needed, f"the layout of {n:,} points with {n_pairs:,} pairs", remedy)
 
 
 def _count_edges(X: Any, n: int, affinity: Affinity) -> tuple[int, str]:

@@ -173,7 +173,10 @@ def _unpack_model(header: dict[str, Any], read: ReadArray) -> Any:
         raise PartError(f"a pipeline cannot have steps with the names {names!r:.100}")
     for (_, before), (name, step) in pairwise(steps):
         if step.n_features_in_ != before.n_features_out:
-            raise PartError(f"the step {name!r:.60} does not take the columns of the step before")
+            raise PartError(
+                f"the step {name!r:.60} expects {step.n_features_in_} columns, but the previous step returns "
+                f"{before.n_features_out}"
+            )
     return Pipeline(steps)
 
 

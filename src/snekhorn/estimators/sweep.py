@@ -26,7 +26,7 @@ def sweep(model: Model, X: Any, perplexities: Iterable[float]) -> Iterator[Model
     """Fit a clone of `model` at each perplexity, smallest first, and yield it.
 
     Each clone has its own `affinity_`, but cannot `transform` new points: fit again at the perplexity that you choose.
-    Layouts nearly match, but are not identical to, separate fits.
+    The layouts are close, but not identical, to those of separate fits.
 
     Parameters
     ----------
@@ -43,7 +43,10 @@ def sweep(model: Model, X: Any, perplexities: Iterable[float]) -> Iterator[Model
         A fitted clone of `model`.
     """
     if model.affinity is not None or model.metric == "precomputed":
-        raise InputError("sweep needs features and the method's own affinity; set affinity=None and a feature metric.")
+        raise InputError(
+            "sweep needs features and the method's own affinity; set affinity=None, and choose a metric other than "
+            "'precomputed'."
+        )
     perplexities = _checked_list(perplexities)
     X = check_points(X)
     if model.starts_from_pca:
@@ -83,7 +86,7 @@ def _checked_list(perplexities: Any) -> list[float]:
 
 
 def _shared_neighbors(largest: Affinity, X: Any) -> NeighborGraph:
-    """Search for the neighbours that the largest perplexity needs; the others use the nearest of them."""
+    """Search for the neighbours that the largest perplexity needs; smaller perplexities use the nearest of these."""
     check_metric(largest.metric)
     points, metric = whitened(X, largest.metric)
     n = X.shape[0]

@@ -17,7 +17,7 @@ from .dense_cost import DenseCost, Matrix, dense_costs, row_blocks
 from .distance_metrics import Array, check_metric, whitened
 from .inputs import check_cost_matrix, check_points, check_range
 from .neighbor_graph import NeighborGraph
-from .neighbor_search import find_neighbors
+from .neighbor_search import find_neighbors, search_bytes
 
 __all__ = ["Array", "Cost", "DenseCost", "Matrix", "NeighborGraph", "build_cost", "count_neighbors", "search_neighbors"]
 
@@ -35,7 +35,7 @@ def build_cost(X: Any, *, metric: str, n_neighbors: int | str | None, perplexity
     X is an array of features. With metric="precomputed" it is a full cost matrix, a sparse neighbour graph such as the
     output of `KNeighborsTransformer`, a pair (indices, distances), or a `NeighborGraph`.
     """
-    if metric == "precomputed":
+    if isinstance(metric, str) and metric == "precomputed":
         return _precomputed_cost(X, n_neighbors, perplexity, execution)
     check_metric(metric)
     if isinstance(X, tuple):
@@ -62,10 +62,16 @@ def count_neighbors(n_neighbors: int | str | None, n: int, perplexity: float) ->
     return min(n - 1, check_count(n_neighbors, "n_neighbors"))
 
 
+def graph_bytes(X: Any, k: int, metric: str, n_threads: int) -> float:
+    """Estimate the peak memory of a graph of k neighbours and of its affinity, in addition to X."""
+    return max(search_bytes(X, k, metric, n_threads), BYTES_PER_EDGE * int(X.shape[0]) * k)
+
+
 def search_neighbors(X: Any, k: int, metric: str, execution: Execution) -> NeighborGraph:
-    """Find the k nearest neighbours of every row of a whitened X; raise if memory is too small for the affinity."""
+    """Find the k nearest neighbours of every row of a whitened X; raise if the affinity needs too much memory."""
     n = X.shape[0]
-    require_memory(BYTES_PER_EDGE * n * k, f"a graph of {k} neighbours of {n} points and its affinity", GRAPH_REMEDY)
+    what = f"a graph of {n:,} points with {k:,} neighbours each, and its affinity"
+    require_memory(graph_bytes(X, k, metric, execution.n_threads), what, GRAPH_REMEDY)
     graph = find_neighbors(X, k, metric, execution)
     near = graph.indices.reshape(n, k)
     check_range(graph.costs.reshape(n, k), X, metric=metric, near=near)
@@ -87,7 +93,7 @@ def _precomputed_cost(X: Any, n_neighbors: int | str | None, perplexity: float, 
     if k is None:
         require_memory(cost.matrix.nbytes, f"the affinity of a full {n} x {n} cost matrix", SPARSE_REMEDY)
         return cost
-    require_memory(BYTES_PER_EDGE * n * k, f"the affinity of {k} neighbours of {n} points", GRAPH_REMEDY)
+    require_memory(BYTES_PER_EDGE * n * k, f"the affinity of {n:,} points with {k:,} neighbours each", GRAPH_REMEDY)
     return _nearest_of_matrix(cost.matrix, np.arange(n), k, execution)
 
 
@@ -112,21 +118,22 @@ def _precomputed_graph(X: Any, execution: Execution) -> NeighborGraph:
     indptr, indices, costs = _lists_of_tuple(X) if isinstance(X, tuple) else _lists_of_matrix(X)
     n = indptr.size - 1
     if n < 2:
-        raise InputError(f"the precomputed graph has {n} points; an affinity needs at least 2.")
+        raise InputError(f"the precomputed graph has {n} point{'s' * (n != 1)}; an affinity needs at least 2.")
     if not (good := np.isfinite(costs) & (costs >= 0.0)).all():
         raise InputError(
             f"the precomputed graph has a distance of {costs[~good][0]}; distances must be finite and non-negative. "
             "Drop such edges."
         )
     n_edges = costs.size
-    require_memory(BYTES_PER_EDGE * n_edges, f"the affinity of a graph of {n_edges} edges", "pass a smaller graph")
+    require_memory(BYTES_PER_EDGE * n_edges, f"the affinity of a graph with {n_edges:,} edges", "pass a smaller graph")
     row = np.repeat(np.arange(n), np.diff(indptr))
     other = row != indices
     isolated = np.flatnonzero(np.bincount(row[other], minlength=n) == 0)
     if isolated.size:
+        rows = "row" if isolated.size == 1 else "rows"
         few = ", ".join(map(str, isolated[:5])) + (", ..." if isolated.size > 5 else "")
         raise InputError(
-            f"the precomputed graph has isolated points ({isolated.size} in total, first rows {few}); "
+            f"the precomputed graph has isolated points ({isolated.size} in total: {rows} {few}); "
             "give every point at least one neighbour, or leave these points out."
         )
     row, indices, costs = row[other], indices[other].astype(np.int64), costs[other]
@@ -172,7 +179,10 @@ def _array_of(values: Any, what: str) -> Array:
     try:
         return np.asarray(values)
     except ValueError:
-        raise InputError(f"the precomputed {what} have rows of different lengths; pad them or pass a graph.") from None
+        raise InputError(
+            f"the precomputed {what} have rows of different lengths; give every point the same number of neighbours, "
+            "or pass a sparse neighbour graph."
+        ) from None
 
 
 def _as_costs(values: Array) -> Array:

@@ -6,31 +6,50 @@ over all pairs (`map_pairs`), and a few row-wise quantities. `DenseCost` and `Ne
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..errors import reported_as_input_errors
 from ..kernels import RowLoop
 from ..kernels.squared_distances import dense_squared_distances
 from ..runtime.execution import Execution, Threads
 from .distance_metrics import DIRECT_METRICS, Array, from_squared, unit_rows
 from .inputs import ROWS_AT_ONCE
+from .metric_search import all_distances
 
 Matrix: TypeAlias = Any  # a dense array or a CSR matrix
 PairFormula: TypeAlias = Callable[[Array, Any, Any], Array]  # costs, rows i and columns j -> entries
 
 
+# Units are powers of two to a multiple of this. If it is larger, squares of costs overflow inside the solvers; if it is
+# smaller, costs of ordinary size are copied for nothing.
+UNIT_STEP = 400
+LARGEST_STEP = 2  # the next one is out of the range of float64
+LARGEST_EXPONENT = 1000  # of a cost in its own unit; a little below the range of float64
+UNIT_SAMPLE = 128  # rows of a matrix, or edges of a graph, that set the unit; more take longer
+
+
 @dataclass(frozen=True)
 class DenseCost:
-    """Full symmetric cost matrix with zero diagonal."""
+    """Full symmetric cost matrix with zero diagonal.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+    execution : Execution
+        Where loops over rows run.
+    unit : float
+        Unit of the costs: those of the user are `unit` times `matrix`.
+    """
 
     matrix: Array
     execution: Execution = field(default_factory=Threads)
+    unit: float = 1.0
 
     @property
     def n_points(self) -> int:
@@ -90,13 +109,46 @@ class DenseCost:
             out[block] = np.partition(self.matrix[block], k, axis=1)[:, k]  # position 0 is the point itself
         return out
 
+    def smallest_positive(self) -> float:
+        """Return the smallest positive cost, or 1 if all points are equal."""
+        rows = (self.matrix[block] for block in row_blocks(self.n_points))
+        return min((float(C[C > 0.0].min()) for C in rows if C.any()), default=1.0)
+
     def in_local_order(self) -> tuple[DenseCost, None]:
-        """Return the costs as they are: every row is read from end to end in any order."""
+        """Return the costs unchanged, and None: rows are read from end to end, so the order does not matter."""
         return self, None
 
     def symmetrized(self) -> DenseCost:
         """Return the costs themselves, which are already symmetric."""
         return self
+
+    def in_own_units(self) -> DenseCost:
+        """Return the same costs in a unit in which their squares neither overflow nor underflow."""
+        unit = own_unit(self.matrix)
+        return self if unit == 1.0 else replace(self, matrix=self.matrix / unit, unit=unit * self.unit)
+
+
+def own_unit(costs: Array) -> float:
+    """Return a power of two as the unit of these costs: 1 unless a typical cost is very large or very small.
+
+    Dividing by it changes no digit of a cost.
+    """
+    sample = costs[np.linspace(0, len(costs) - 1, min(len(costs), UNIT_SAMPLE)).astype(np.intp)]
+    positive = sample[sample > 0.0]
+    if positive.size == 0:
+        positive = costs[costs > 0.0]
+    if positive.size == 0:
+        return 1.0
+    middle = positive.size // 2
+    typical = np.partition(positive, middle)[middle]  # unlike a mean of two middle costs, it cannot overflow
+    step = round(_exponent(typical) / UNIT_STEP)
+    if step:  # the largest cost must stay finite
+        step = max(step, math.ceil((_exponent(costs.max()) - LARGEST_EXPONENT) / UNIT_STEP))
+    return float(2.0 ** (UNIT_STEP * int(np.clip(step, -LARGEST_STEP, LARGEST_STEP))))
+
+
+def _exponent(value: Any) -> int:
+    return int(np.frexp(value)[1])
 
 
 def row_blocks(n: int) -> Iterator[slice]:
@@ -113,15 +165,7 @@ def dense_costs(X: Any, metric: str, execution: Execution) -> Array:
         points = np.ascontiguousarray(unit_rows(X) if metric == "cosine" else X)
         execution.run(dense_squared_distances, (n + 1) // 2, n * n, points, out)
         return from_squared(out, metric)
-    from sklearn.metrics import pairwise_distances
-
-    squared = metric == "sqeuclidean"
-    with reported_as_input_errors():  # some metrics need data of a certain kind
-        out = pairwise_distances(X, metric="euclidean" if squared else metric, n_jobs=execution.n_threads)
-    if squared:
-        np.square(out, out=out)
-    out = symmetrize_in_place(out.astype(X.dtype, copy=False))  # rounding makes some metrics slightly asymmetric
-    np.maximum(out, 0.0, out=out)  # or slightly negative
+    out = symmetrize_in_place(all_distances(X, metric, execution))  # rounding makes some metrics slightly asymmetric
     np.fill_diagonal(out, 0.0)
     return out
 

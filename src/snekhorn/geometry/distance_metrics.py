@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..errors import InputError
+from .row_products import row_products
 
 Array: TypeAlias = NDArray[Any]  # float64, or float32 if the input is float32
 
@@ -31,13 +32,16 @@ def check_metric(metric: Any) -> None:
 
 def unit_rows(X: Array) -> Array:
     """Scale the rows of X to unit norm; their cosine distance is then half the squared Euclidean distance."""
-    largest = np.abs(X).max(axis=1, keepdims=True)
-    if not largest.all():
-        raise InputError(
-            f"row {np.flatnonzero(largest == 0)[0]} of X is zero, so metric='cosine' is undefined for it; drop it."
-        )
-    X = X / largest  # so that squares neither overflow nor underflow
+    check_directions(X)
+    X = X / np.abs(X).max(axis=1, keepdims=True)  # so that squares neither overflow nor underflow
     return np.asarray(X / np.linalg.norm(X, axis=1, keepdims=True))
+
+
+def check_directions(X: Any) -> None:
+    """Raise if a row of X, dense or sparse, is zero, because it has no cosine."""
+    zero = np.flatnonzero((X != 0.0).sum(axis=1) == 0)
+    if zero.size:
+        raise InputError(f"row {zero[0]} of X is zero, so metric='cosine' is undefined for it; drop it.")
 
 
 def from_squared(squared: Array, metric: str) -> Array:
@@ -56,45 +60,65 @@ def whitened(X: Any, metric: str) -> tuple[Any, str]:
     """
     if sparse.issparse(X):
         _check_sparse_metric(metric)
+        if metric == "cosine":
+            check_directions(X)
     if metric not in SCALED_METRICS:
         return X, metric
-    constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
-    if constant.size:
-        raise InputError(f"column {constant[0]} of X is constant, so metric={metric!r} is undefined; drop it.")
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean, deviations = X.mean(axis=0, dtype=float), X.std(axis=0, dtype=float, ddof=1)
-    _check_deviations(X, deviations, metric)
-    points = (X - mean) / deviations
-    if metric == "mahalanobis":
-        covariance = np.atleast_2d(np.cov(points, rowvar=False))
-        rank = np.linalg.matrix_rank(covariance, hermitian=True)
-        if rank < X.shape[1]:
+    return Whitening(X, metric).apply(X), "euclidean"
+
+
+class Whitening:
+    """Scale points so that their Euclidean distances are those of one of the SCALED_METRICS.
+
+    Parameters
+    ----------
+    X : array of shape (n, p)
+        Points from which the scales are estimated.
+    metric : {"seuclidean", "mahalanobis"}
+    """
+
+    def __init__(self, X: Array, metric: str) -> None:
+        constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
+        if constant.size:
             raise InputError(
-                f"metric='mahalanobis' needs a covariance matrix of full rank, but X has rank {rank} in {X.shape[1]} "
-                "dimensions; reduce X by PCA first."
+                f"column {constant[0]} of X is constant, so metric={metric!r} is undefined; drop the column."
             )
-        points = np.linalg.solve(np.linalg.cholesky(covariance), points.T).T
-    return points.astype(X.dtype, order="C"), "euclidean"
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.mean, deviations = X.mean(axis=0, dtype=float), X.std(axis=0, dtype=float, ddof=1)
+        _check_deviations(X, deviations, metric)
+        self.dtype, self.deviations = X.dtype, deviations
+        self.axes: Array | None = None
+        if metric == "mahalanobis":
+            covariance = np.atleast_2d(np.cov(self._standardized(X), rowvar=False))
+            rank = np.linalg.matrix_rank(covariance, hermitian=True)
+            if rank < X.shape[1]:
+                raise InputError(
+                    f"metric='mahalanobis' needs a covariance matrix of full rank, but X has rank {rank} in "
+                    f"{X.shape[1]} dimensions; reduce X by PCA first."
+                )
+            self.axes = np.linalg.inv(np.linalg.cholesky(covariance))
 
+    def apply(self, X: Array) -> Array:
+        """Return the whitened rows of X, each independent of the others."""
+        points = self._standardized(X)
+        if self.axes is not None:
+            points = row_products(points, np.zeros(X.shape[1]), self.axes)
+        return points.astype(self.dtype, order="C")
 
-def scales_of(X: Any, metric: str) -> dict[str, Any] | None:
-    """Return the scales that scikit-learn needs for a metric whose scales are estimated from the data."""
-    if metric == "seuclidean":
-        return {"V": np.var(X, axis=0, ddof=1, dtype=float)}
-    if metric == "mahalanobis":
-        return {"VI": np.linalg.inv(np.atleast_2d(np.cov(X, rowvar=False, dtype=float)))}
-    return None
+    def _standardized(self, X: Array) -> Array:
+        return np.asarray((X - self.mean) / self.deviations)
 
 
 def _check_deviations(X: Array, deviations: Array, metric: str) -> None:
-    """Raise if the squares in a standard deviation overflow, or are too small to be precise."""
+    """Raise if the squared differences behind a standard deviation overflow, or are too small to be precise."""
     out_of_range = ~((deviations > SMALLEST_DEVIATION) & (deviations < np.inf))
     if out_of_range.any():
         column = np.flatnonzero(out_of_range)[0]
         small = deviations[column] <= SMALLEST_DEVIATION
         raise InputError(
-            f"column {column} of X has entries up to {np.abs(X[:, column]).max():.3g}, whose squared differences "
-            f"{'underflow' if small else 'overflow'} for metric={metric!r}; scale it {'up' if small else 'down'}."
+            f"column {column} of X has entries as large as {np.abs(X[:, column]).max():.3g} in absolute value, so "
+            f"their squared differences {'underflow' if small else 'overflow'} for metric={metric!r}; scale the column "
+            f"{'up' if small else 'down'}."
         )
 
 

@@ -69,7 +69,9 @@ def check_squares(X: Any) -> None:
     """Raise if the squared differences between entries of X, dense or sparse, could overflow when summed."""
     largest = largest_entry(X)
     if largest > np.sqrt(float(np.finfo(float).max) / X.shape[0] / X.shape[1]) / 2.0:
-        raise InputError(f"X has entries up to {largest:.3g}, whose squares overflow; scale X down.")
+        raise InputError(
+            f"X has entries as large as {largest:.3g} in absolute value, so their squares overflow; scale X down."
+        )
 
 
 def check_cost_matrix(C: Any) -> NDArray[np.floating[Any]]:
@@ -131,7 +133,8 @@ def check_range(costs: NDArray[Any], X: Any, *, metric: str, near: NDArray[Any] 
                 f"metric={metric!r} is undefined for row {row} of {name}; drop it or choose another metric."
             )
         raise InputError(
-            f"{name} has entries up to {extreme:.3g}, whose costs overflow {costs.dtype}; scale {name} down."
+            f"{name} has entries as large as {extreme:.3g} in absolute value, so the costs overflow {costs.dtype}; "
+            f"scale {name} down."
         )
     # Zeros are correct between duplicates, and for metrics that do not depend on the scale of X.
     if largest < limits.tiny / limits.eps and (largest > 0.0 or (metric in WITH_UNITS and _differ(X, near))):

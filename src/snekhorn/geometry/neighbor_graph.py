@@ -13,7 +13,7 @@ from scipy import sparse
 from ..errors import InputError
 from ..kernels import RowLoop, graph_rows
 from ..runtime.execution import Execution, Threads
-from .dense_cost import PairFormula
+from .dense_cost import PairFormula, own_unit
 from .distance_metrics import Array
 
 MANY_POINTS = 100_000  # passes over larger graphs are memory-bound, so a local order of the points pays off
@@ -40,6 +40,8 @@ class NeighborGraph:
         if there is no data to search.
     symmetric : bool
         Whether the graph is known to be symmetric.
+    unit : float
+        Unit of the costs: those of the user are `unit` times `costs`.
     """
 
     indptr: NDArray[np.integer[Any]]
@@ -49,6 +51,7 @@ class NeighborGraph:
     recall: float | None = None
     search_among: Callable[[NDArray[np.intp], int], NeighborGraph] | None = None
     symmetric: bool = False
+    unit: float = 1.0
 
     def __post_init__(self) -> None:
         # Always use SciPy's index type: loops would be compiled again for every other type.
@@ -116,13 +119,18 @@ class NeighborGraph:
         """Return the cost of every point to its k-th nearest neighbour."""
         return np.array([np.partition(row, k - 1)[k - 1] for row in np.split(self.costs, self.indptr[1:-1])])
 
+    def smallest_positive(self) -> float:
+        """Return the smallest positive cost, or 1 if all neighbours are equal."""
+        positive = self.costs[self.costs > 0.0]
+        return float(positive.min()) if positive.size else 1.0
+
     def nearest(self, k: int, *, at_least: bool) -> NeighborGraph:
         """Keep the k nearest neighbours of each row; with `at_least`, raise if a row has fewer."""
         degrees = self.degrees
         if at_least and (fewest := int(degrees.min())) < k:
             raise InputError(
                 f"n_neighbors={k}, but the precomputed graph has fewer edges in row {degrees.argmin()} ({fewest}); "
-                "lower n_neighbors, or pass None to use every edge."
+                "lower n_neighbors, or set it to None to use every edge."
             )
         row = np.repeat(np.arange(self.n_points), degrees)
         by_cost = np.lexsort((self.costs, row))
@@ -142,6 +150,11 @@ class NeighborGraph:
             self._check_both_directions()
         return self._both_ways()
 
+    def in_own_units(self) -> NeighborGraph:
+        """Return the same costs in a unit in which their squares neither overflow nor underflow."""
+        unit = own_unit(self.costs)
+        return self if unit == 1.0 else replace(self, costs=self.costs / unit, unit=unit * self.unit)
+
     def joined(self, other: NeighborGraph) -> NeighborGraph:
         """Return the graph with the edges of both graphs."""
         union = self._union(self._sorted_csr(), _sorted_rows(other.as_matrix(other.costs, None)))
@@ -154,7 +167,7 @@ class NeighborGraph:
         degrees = np.zeros(self.n_points, dtype=np.intp)
         degrees[points] = found.degrees
         indptr = np.concatenate([[0], np.cumsum(degrees)])
-        extra = NeighborGraph(indptr, points[found.indices], found.costs, self.execution, recall=self.recall)
+        extra = NeighborGraph(indptr, points[found.indices], found.costs / self.unit, self.execution, self.recall)
         return self.joined(extra.symmetrized())
 
     def local_order(self) -> NDArray[np.intp] | None:
@@ -166,7 +179,7 @@ class NeighborGraph:
         return order
 
     def in_local_order(self) -> tuple[NeighborGraph, NDArray[np.intp] | None]:
-        """Return the graph in its local order, and that order; unchanged and None if the points are few."""
+        """Return the graph in its local order, and this order; if there are few points, the graph itself and None."""
         order = self.local_order()
         return (self, None) if order is None else (self.permuted(order), order)
 
@@ -177,7 +190,7 @@ class NeighborGraph:
         indptr = np.concatenate([[0], np.cumsum(self.degrees[order])]).astype(self.indptr.dtype)
         new = (np.empty_like(self.indices), np.empty_like(self.costs))
         self._run(graph_rows.permute_rows, order, places, self.indptr, self.indices, self.costs, indptr, *new)
-        return NeighborGraph(indptr, *new, self.execution, self.recall, symmetric=self.symmetric)
+        return NeighborGraph(indptr, *new, self.execution, self.recall, symmetric=self.symmetric, unit=self.unit)
 
     def around(self, rows: NDArray[np.intp]) -> tuple[NeighborGraph, NDArray[np.intp]]:
         """Return the subgraph of the edges of `rows`, and its points: `rows` first, then their neighbours."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,13 +18,16 @@ from sklearn.decomposition import PCA
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..errors import InputError, did_you_mean, reported_as_input_errors
+from ..errors import InputError, did_you_mean, first_few, reported_as_input_errors
 from ..runtime.checks import check_choice, check_count, check_seed
+from ..runtime.execution import choose_execution, one_blas_thread, run_in_blocks
 from ..runtime.sparse_format import check_sparse
 from .inputs import check_finite, check_squares, largest_entry
+from .row_products import row_products
 
 FEW_COLUMNS = 2000  # with more columns, decomposing the covariance matrix takes longer than decomposing X
 ROWS_AT_ONCE = 4096  # rows converted to float64 at a time, so that a memory-mapped file is never copied in full
+COLUMNS_AT_ONCE = 128  # of a matrix of products; smaller blocks make products slower, larger keep fewer threads busy
 SPARSE_FORMATS = ["csr", "csc", "coo"]
 
 Array = NDArray[Any]
@@ -39,7 +43,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
     Parameters
     ----------
     standardize : bool, default=False
-        Give every column mean 0 and standard deviation 1. Constant columns become 0.
+        Whether to scale every column to mean 0 and standard deviation 1. Constant columns become 0.
     n_components : int or None, default=None
         Number of principal components to keep, computed after standardisation if `standardize` is set. The columns
         themselves are kept if this is None, or not less than the number of rows and the number of columns of X.
@@ -82,6 +86,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
             check_count(self.n_components, "n_components")
         check_seed(self.random_state)
 
+    @one_blas_thread()
     def fit(self: Self, X: Any, y: Any = None, *, feature_names: Sequence[str] | None = None) -> Self:
         """Compute means, standard deviations and principal axes.
 
@@ -107,7 +112,9 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         n, p = X.shape
         if feature_names is not None:
             if len(feature_names) != p:
-                raise InputError(f"feature_names has {len(feature_names)} names for the {p} columns of X.")
+                raise InputError(
+                    f"feature_names has {len(feature_names)} names for the {p} columns of X; pass one per column."
+                )
             self.feature_names_in_ = np.array(feature_names, dtype=object)
         self.mean_, self.scale_, self.components_ = None, None, None
         if self.standardize:
@@ -122,6 +129,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
                 self.mean_, self.components_ = _principal_axes(X, self.n_components, self.random_state)
         return self
 
+    @one_blas_thread()
     def transform(self, X: Any) -> Any:
         """Apply the fitted preprocessing.
 
@@ -180,10 +188,9 @@ def column_positions(wanted: Sequence[str], given: Sequence[str]) -> list[int]:
     positions = {name: position for position, name in enumerate(given)}
     missing = [name for name in wanted if name not in positions]
     if missing:
-        names = ", ".join(map(repr, missing[:8])) + (", ..." if len(missing) > 8 else "")
-        raise InputError(
-            f"the new points have no column {names}, which the model needs; {did_you_mean(missing[0], given)}"
-        )
+        names = f"column{'s' * (len(missing) > 1)} {first_few(missing)}"
+        remedy = did_you_mean(missing[0], given) if len(missing) == 1 else f"available: {first_few(given) or 'none'}."
+        raise InputError(f"the new points have no {names}, which the model needs; {remedy}")
     return [positions[name] for name in wanted]
 
 
@@ -194,9 +201,20 @@ def spread_ratio(X: Any) -> float:
     return float(varying.max() / varying.min()) if varying.size else 1.0
 
 
+@one_blas_thread()
 def principal_components(X: Any, n_components: int, random_state: Any = 0) -> Array:
     """Return the coordinates of the rows of X, dense or sparse, along its first principal axes."""
     return _project(X, *_principal_axes(X, n_components, random_state))
+
+
+def components_bytes(X: Any) -> float:
+    """Estimate the peak memory of `principal_components`, in addition to X."""
+    n, p = (int(size) for size in X.shape)
+    if p <= min(FEW_COLUMNS, 2 * n):
+        return 9.5 * p * (3 * p + min(n, ROWS_AT_ONCE))  # products of columns, and a block of rows, in float64
+    if sparse.issparse(X) and p > FEW_COLUMNS:
+        return 16.0 * int(X.nnz) + 200.0 * (n + p)  # a copy of X, and the vectors of ARPACK
+    return 24.0 * n * p  # a centred copy, and its decomposition
 
 
 def _standardized(X: Any, mean: Array, scale: Array) -> Array:
@@ -218,11 +236,7 @@ def _project(X: Any, mean: Array, components: Array) -> Array:
     """Compute (X - mean) components^T."""
     if sparse.issparse(X):
         return np.asarray(X @ components.T - mean @ components.T)
-    out = np.empty((X.shape[0], len(components)))
-    for rows, block in _blocks(X):
-        block -= mean  # before the product, because a large mean would cost precision
-        out[rows] = block @ components.T
-    return out
+    return row_products(X, mean, components)
 
 
 def _principal_axes(X: Any, n_components: int, random_state: Any) -> tuple[Array, Array]:
@@ -241,14 +255,20 @@ def _principal_axes(X: Any, n_components: int, random_state: Any) -> tuple[Array
 def _axes_from_covariance(X: Any, n_components: int) -> tuple[Array, Array]:
     n, p = X.shape
     mean = _mean(X)
-    covariance = np.zeros((p, p))
+    scatter = np.zeros((p, p))
+    execution = choose_execution(None)
     for _, block in _blocks(X):
         block -= mean
-        covariance += block.T @ block
-    _, vectors = eigh(covariance / n, subset_by_index=[p - n_components, p - 1])
+        run_in_blocks(execution, partial(_add_products, block, scatter), p, COLUMNS_AT_ONCE, block.size * p)
+    _, vectors = eigh(scatter / n, subset_by_index=[p - n_components, p - 1])  # reads the lower triangle only
     axes = vectors.T[::-1]
     signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
     return mean, axes * signs[:, None]
+
+
+def _add_products(block: Array, scatter: Array, columns: slice) -> None:
+    """Add the products of these columns of the block with all columns from the first of them on."""
+    scatter[columns.start :, columns] += block[:, columns.start :].T @ block[:, columns]
 
 
 def _axes_from_singular_vectors(X: Any, n_components: int, random_state: Any) -> tuple[Array, Array]:

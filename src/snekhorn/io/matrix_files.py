@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import io as scipy_io
 from scipy import sparse
 
-from ..errors import InputError, did_you_mean
+from ..errors import InputError, did_you_mean, first_few
 from ..runtime.memory import require_memory
 from ..runtime.sparse_format import check_sparse
 from .h5_scan import check_h5
@@ -90,13 +90,16 @@ def _check_empty_columns(shape: tuple[int, ...], n_entries: int) -> None:
 
 def read_matrix_market(path: Path, wanted: Wanted) -> Table:
     """Read a matrix with one row per point, or one column per point if that matches barcodes.tsv next to it."""
-    n, p, n_entries, form = scipy_io.mminfo(str(path))[:4]
+    with _open_matrix_market(path) as file:
+        n, p, n_entries, form = scipy_io.mminfo(_EndingInNewline(file))[:4]
     packed = LARGEST_RATIO if path.suffix.lower() == ".gz" else 1
     if n_entries * SHORTEST_ENTRY[form] > packed * path.stat().st_size:
         raise ValueError(f"it declares {n_entries} entries, more than its size allows")
     _check_empty_columns((n, p), n_entries)
     require_memory(BYTES_PER_ENTRY * n_entries, f"{path}", "use fewer rows or columns")
-    X = scipy_io.mmread(str(path))
+    with _open_matrix_market(path) as file:
+        X = scipy_io.mmread(_EndingInNewline(file))
+    check_sparse(X, str(path))
     X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
     barcodes = _read_barcodes(path.parent)
     if barcodes is None:
@@ -108,6 +111,24 @@ def read_matrix_market(path: Path, wanted: Wanted) -> Table:
         )
     X = X if X.shape[0] == len(barcodes) else X.T.tocsr() if sparse.issparse(X) else X.T
     return _as_table(path, X, {"barcode": np.array(barcodes)}, replace(wanted, id=wanted.id or "barcode"))
+
+
+def _open_matrix_market(path: Path) -> Any:
+    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else open(path, "rb")
+
+
+class _EndingInNewline:
+    """File with a line break after its end; SciPy crashes if a file ends inside a number, as in "6.3E-"."""
+
+    def __init__(self, file: Any) -> None:
+        self._file, self._ended = file, False
+
+    def read(self, size: int = -1) -> bytes:
+        content: bytes = self._file.read(size)
+        if len(content) == size or self._ended:
+            return content
+        self._ended = True
+        return content + b"\n"
 
 
 def _read_barcodes(folder: Path) -> list[str] | None:
@@ -128,7 +149,8 @@ def _as_table(path: Path, X: Any, columns: dict[str, NDArray[Any]], wanted: Want
             f"{path} contains an array of {X.dtype} with shape {X.shape}; pass a 2-D array with one row per point."
         )
     if 0 in X.shape:
-        raise InputError(f"{path} has {X.shape[0]} rows and {X.shape[1]} columns; pass a file with points.")
+        size = f"{X.shape[0]} rows and {X.shape[1]} columns"
+        raise InputError(f"{path} has {size}; pass a file with at least one row and one column.")
     for name in (wanted.label, wanted.id):
         if name is not None and name not in columns:
             raise InputError(f"{path} has no column {name!r}; {did_you_mean(name, columns)}")
@@ -201,12 +223,16 @@ def _anndata_table(path: Path, adata: Any, wanted: Wanted, rep: str | None) -> T
     if rep != "X" and rep not in adata.obsm:
         raise InputError(f"{path} has no obsm[{rep!r}]; {did_you_mean(rep, ['X', *adata.obsm])}")
     if rep == "X" and not _has_x(adata):
-        raise InputError(f"{path} has no X; choose an entry of obsm with --rep: {did_you_mean(rep, adata.obsm)}")
+        entries = first_few(list(adata.obsm))
+        if not entries:
+            raise InputError(f"{path} has neither X nor any entry in obsm; pass a file with data.")
+        raise InputError(f"{path} has no X; choose an entry of obsm with --rep (available: {entries}).")
     source = "X" if rep == "X" else f"obsm[{rep!r}]"
     X = _as_numbers(path, source, _whole(adata.X) if rep == "X" else adata.obsm[rep])
     names = list(map(str, adata.var_names)) if rep == "X" else [f"{rep}_{i + 1}" for i in range(X.shape[1])]
     if 0 in X.shape:
-        raise InputError(f"{path} has {X.shape[0]} cells and {X.shape[1]} features; pass a file with cells.")
+        size = f"{X.shape[0]} cells and {X.shape[1]} features"
+        raise InputError(f"{path} has {size}; pass a file with at least one cell and one feature.")
     check_finite_values(path, X, names, "fill it in or drop the cell")
     obs = {str(name): _obs_column(adata.obs[name]) for name in adata.obs.columns}
     cell = "cell" if "cell" not in obs else "cell name"

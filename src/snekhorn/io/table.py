@@ -137,7 +137,7 @@ def plan_columns(path: Path, schema: pa.Schema, wanted: Wanted) -> Plan:
     names = schema.names
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise InputError(f"{path} has two columns called {twice!r}; rename one.")
+        raise InputError(f"{path} has more than one column called {twice!r}; rename the duplicates.")
     for name in [*(wanted.columns or []), wanted.label, wanted.id]:
         if name is not None and name not in names:
             model = ", which the model needs" if wanted.of_model and name in (wanted.columns or []) else ""
@@ -167,7 +167,9 @@ def _features(path: Path, schema: pa.Schema, wanted: Wanted, id: str | None) -> 
     if wanted.columns is not None:
         for name in wanted.columns:
             if not is_number(schema.field(name).type):
-                remedy = "the model needs numbers in it" if wanted.of_model else "leave it out of --columns"
+                remedy = (
+                    "the model requires this column to be numeric" if wanted.of_model else "leave it out of --columns"
+                )
                 raise InputError(f"column {name!r} of {path} does not contain numbers; {remedy}.")
             if name in (wanted.label, wanted.id):
                 use = "a feature of the model" if wanted.of_model else "in --columns"
@@ -202,7 +204,7 @@ def assemble(path: Path, batches: Iterable[pa.RecordBatch], plan: Plan) -> Table
         stop = n + batch.num_rows
         if stop > len(X):  # growing a large array does not copy it: the system remaps its pages
             n_rows = int(GROWTH * stop)
-            require_memory(8.0 * (n_rows - len(X)) * X.shape[1], f"{path}, decompressed,", "use fewer rows or columns")
+            require_memory(8.0 * (n_rows - len(X)) * X.shape[1], f"reading {path}", "use fewer rows or columns")
             X.resize((n_rows, X.shape[1]), refcheck=False)
         _fill(X[n:stop], path, batch, plan, n)
         others.append(batch.select(plan.metadata))

@@ -18,7 +18,7 @@ BANDWIDTH, NEAREST, LOG_NORMALIZER, ENTROPY, N_COLUMNS = 0, 1, 2, 3, 4
 
 @inlined(fastmath=FAST)
 def _moments(excess, inverse, own):
-    """Compute Z, E[d] and Var[d] under p proportional to exp(-d * inverse), where d are the excess costs of a row.
+    """Compute Z, E[d] and Var[d] under p proportional to exp(-d * inverse), where d is an excess cost of the row.
 
     `own` is the number of additional entries with d = 0: 1 for the point itself, or 0.
     """
@@ -97,8 +97,8 @@ def _solve_row(excess, self_loops, inverse, target, rounding, row):
 def dense_rows(start, stop, cost, self_loops, inverse, target, rounding, rows):
     """Compute bandwidth, nearest cost, log normaliser and entropy of every row of a full cost matrix.
 
-    Use the given inverse bandwidth or, if it is zero, the one whose entropy is `target`. The normaliser refers to
-    exp(-(C - nearest) / bandwidth): without the shift, distant outliers would lose precision.
+    Use the given inverse bandwidth or, if it is zero, the one at which the row's entropy is `target`. The normaliser is
+    the sum of exp(-(C - nearest) / bandwidth): without the shift, distant outliers would lose precision.
     """
     excess = np.empty(cost.shape[1] - 1)
     for i in range(start, stop):
@@ -109,7 +109,7 @@ def dense_rows(start, stop, cost, self_loops, inverse, target, rounding, rows):
 
 @compiled
 def graph_rows(start, stop, indptr, indices, cost, self_loops, inverse, target, rounding, rows):
-    """Do the same for the rows of a neighbour graph."""
+    """Compute what `dense_rows` computes, for every row of a neighbour graph."""
     for i in range(start, stop):
         excess = cost[indptr[i] : indptr[i + 1]].astype(np.float64)
         _solve_row(excess, self_loops, inverse[i], target[i], rounding, rows[i])

@@ -1,8 +1,10 @@
-"""Compile functions with the options that they share."""
+"""Compile functions with the options that they share, and keep the compiled code on disk if a folder is writable."""
 
 from functools import partial
 
-from numba import njit
+from numba import config, njit
+
+from ..runtime.user_warnings import warn
 
 # Sums may be reordered and divisions replaced by multiplications; NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "arcp", "nsz"}
@@ -13,7 +15,8 @@ def compiled(function=None, /, **options):
     if function is None:
         return partial(compiled, **options)
     # No other library calls the loops, so the wrapper for C would only take time to compile.
-    return njit(nogil=True, cache=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
+    return njit(cache=CACHE_FOLDER is not None, **options)(function)
 
 
 def inlined(function=None, /, **options):
@@ -24,3 +27,26 @@ def inlined(function=None, /, **options):
     code and the ones that load it from the cache would then return different last digits.
     """
     return compiled(function, forceinline=True, **options)
+
+
+def _find_cache_folder() -> str | None:
+    """Return the folder in which Numba keeps compiled code: next to this file, in the home, or NUMBA_CACHE_DIR."""
+    try:
+        return njit(cache=True)(_find_cache_folder).stats.cache_path
+    except RuntimeError:  # none of them is writable, as in a container with a read-only file system
+        return None
+
+
+IS_COMPILED: bool = not config.DISABLE_JIT
+CACHE_FOLDER: str | None = _find_cache_folder() if IS_COMPILED else None
+
+if not IS_COMPILED:
+    warn(
+        "NUMBA_DISABLE_JIT is set, so the numerical code is not compiled and runs a thousand times slower; "
+        "unset it unless you are debugging."
+    )
+elif CACHE_FOLDER is None:
+    warn(
+        "compiled code cannot be kept, because no folder for it is writable, so each process compiles again, which "
+        "takes ten seconds or more; set NUMBA_CACHE_DIR to a writable folder."
+    )

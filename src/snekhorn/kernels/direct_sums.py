@@ -4,8 +4,12 @@ The field of charges q_j at points z_j is phi(z) = sum_j q_j k(|z - z_j|^2). Poi
 rows; missing coordinates are zero.
 """
 
-from .arithmetic import SMALLEST_EXPONENT, fast_exp
+import numpy as np
+
+from .arithmetic import fast_exp
 from .compilation import FAST, compiled, inlined
+
+LOST = 1e-305  # fields below this fraction of the total charge are lost: `fast_exp` replaces what underflows by 1e-308
 
 
 @inlined(fastmath=FAST)
@@ -26,12 +30,11 @@ def _student_sums(x, y, w, charge, x_i, y_i, w_i):
 
 @inlined(fastmath=FAST)
 def _gaussian_sums(x, y, w, charge, x_i, y_i, w_i):
-    """Return the same sums with k = exp(-r^2)."""
+    """Return sum_j q_j k and sum_j q_j dk/dr^2 (z_i - z_j), with k = exp(-r^2)."""
     value = by_x = by_y = by_w = 0.0
     for j in range(x.size):
         dx, dy, dw = x_i - x[j], y_i - y[j], w_i - w[j]
-        exponent = -(dx * dx + dy * dy + dw * dw)
-        qk = charge[j] * (0.0 if exponent < SMALLEST_EXPONENT else fast_exp(exponent))  # it would be above the kernel
+        qk = charge[j] * fast_exp(-(dx * dx + dy * dy + dw * dw))
         value += qk
         by_x -= qk * dx
         by_y -= qk * dy
@@ -49,25 +52,48 @@ def _field(x, y, w, charge, target, student):
     return value, 2.0 * by_x, 2.0 * by_y, 2.0 * by_w
 
 
+@inlined
+def _store(value, by_x, by_y, by_w, lost, out):
+    """Store a field and its gradient, or zeros if the field is lost."""
+    out[0], out[1], out[2], out[3] = value, by_x, by_y, by_w
+    if value < lost:
+        out[:] = 0.0
+
+
 @compiled
 def direct_sums(start, stop, points, charge, targets, student, out):
     """Compute the field and its gradient at the columns of `targets`, for charges at the columns of `points`."""
     x, y, w = points[0], points[1], points[2]
+    lost = LOST * charge.sum()
     for i in range(start, stop):
-        out[i] = _field(x, y, w, charge, (targets[0, i], targets[1, i], targets[2, i]), student)
+        target = (targets[0, i], targets[1, i], targets[2, i])
+        value, by_x, by_y, by_w = _field(x, y, w, charge, target, student)
+        _store(value, by_x, by_y, by_w, lost, out[i])
 
 
 @compiled
 def direct_sums_of_others(start, stop, rows, points, charge, student, out):
-    """Compute the same at the points `rows`, without their own terms.
+    """Compute the field of all other charges, and its gradient, at the points `rows`.
 
     Subtracting a point's own term afterwards would lose the small terms of distant charges to rounding.
     """
     x, y, w = points[0], points[1], points[2]
+    lost = LOST * charge.sum()
     for row in range(start, stop):
         i = rows[row]
         here, rest = (x[i], y[i], w[i]), slice(i + 1, x.size)
-        before = _field(x[:i], y[:i], w[:i], charge[:i], here, student)
+        value, by_x, by_y, by_w = _field(x[:i], y[:i], w[:i], charge[:i], here, student)
         after = _field(x[rest], y[rest], w[rest], charge[rest], here, student)
-        for k in range(4):
-            out[row, k] = before[k] + after[k]
+        _store(value + after[0], by_x + after[1], by_y + after[2], by_w + after[3], lost, out[row])
+
+
+@compiled
+def log_gaussian_sums_of_others(start, stop, rows, points, out):
+    """Compute log sum_{j != i} exp(-r_ij^2) at the points `rows`, relative to the nearest point to avoid underflow."""
+    x, y, w = points[0], points[1], points[2]
+    for row in range(start, stop):
+        i = rows[row]
+        squared = (x - x[i]) ** 2 + (y - y[i]) ** 2 + (w - w[i]) ** 2
+        squared[i] = np.inf
+        nearest = squared.min()
+        out[row] = np.log(np.exp(nearest - squared).sum()) - nearest

@@ -7,7 +7,7 @@ SMALLEST_GAIN = 0.01  # as in the original t-SNE implementation; a smaller gain 
 
 @compiled
 def momentum_step(start, stop, z, gradient, velocity, gains, rate, momentum):
-    """Move z in place; add 0.2 to a gain while the step keeps its direction, multiply it by 0.8 when it reverses.
+    """Move z in place; a gain grows by 0.2 while the direction persists, and is multiplied by 0.8 when it reverses.
 
     This is the rule of Jacobs (1988), as used in t-SNE.
     """

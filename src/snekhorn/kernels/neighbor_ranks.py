@@ -66,8 +66,8 @@ def _moments(x, z, own, row):
 def compare_rows(start, stop, dx, dz, sample, k_ranks, k_shared, rows):
     """Compute excess ranks, shared neighbours and moments of the distances for every sampled point.
 
-    INTRUSION ranks the k_ranks neighbours in Z by their distances in X, EXTRUSION the reverse. SHARED counts the common
-    neighbours among the k_shared nearest.
+    INTRUSION ranks the k_ranks nearest neighbours in Z by their distances in X. EXTRUSION ranks the k_ranks nearest
+    neighbours in X by their distances in Z. SHARED counts the common neighbours among the k_shared nearest.
     """
     k = max(k_ranks, k_shared)
     for s in range(start, stop):
@@ -94,7 +94,7 @@ def _vote(labels, n_classes):
 
 @inlined
 def _silhouette(totals, sizes, own):
-    """Compute (b - a) / max(a, b) from the mean distances a to the own class and b to the nearest other class."""
+    """Compute (b - a) / max(a, b) from a point's mean distances a to its own class and b to the nearest other class."""
     if sizes[own] == 1:
         return 0.0
     a, b = totals[own] / (sizes[own] - 1), np.inf

@@ -32,7 +32,7 @@ def _log_mass(cost, lam, gam, lam_i, gam_i):
 
 @inlined
 def _balance(cost, lam, gam, lam_i, gam_i, slack):
-    """Return the lambda_i that gives the row unit mass; keep it if |log mass| is already within `slack`."""
+    """Return the lambda_i that gives the row unit mass, and the initial |log mass|; below `slack`, keep lambda_i."""
     first = 0.0
     for k in range(MAX_ITERATIONS):
         log_mass, slope = _log_mass(cost, lam, gam, lam_i, gam_i)

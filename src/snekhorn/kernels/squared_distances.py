@@ -6,7 +6,7 @@ from .compilation import FAST, compiled, inlined
 
 
 @inlined(fastmath=FAST)
-def _squared_distance(x, y):
+def squared_distance(x, y):
     """Return sum_k (x_k - y_k)^2."""
     total = 0.0
     for k in range(x.size):
@@ -17,16 +17,16 @@ def _squared_distance(x, y):
 
 @compiled
 def dense_squared_distances(start, stop, x, out):
-    """Fill rows and columns of `out` for the pairs j < i of the strided rows i; each entry is written once.
+    """Fill `out` with the squared distances between all rows of x; each pair of rows is computed once.
 
-    Row i takes i distances, so rows are processed in pairs (i, n - 1 - i) of equal total work.
+    Row i takes i distances, so rows are processed in pairs (i, n - 1 - i) of equal work. `start` and `stop` are pairs.
     """
     n = x.shape[0]
     for pair in range(start, stop):
         for i in (pair, n - 1 - pair):
             out[i, i] = 0.0
             for j in range(i):
-                d = _squared_distance(x[i], x[j])
+                d = squared_distance(x[i], x[j])
                 out[i, j] = d
                 out[j, i] = d
             if 2 * pair + 1 == n:
@@ -41,15 +41,15 @@ def sampled_squared_distances(start, stop, x, sample, out):
     """
     for j in range(x.shape[0]):
         for s in range(start, stop):
-            out[s, j] = _squared_distance(x[sample[s]], x[j])
+            out[s, j] = squared_distance(x[sample[s]], x[j])
 
 
 @compiled
 def squared_distances_to(x, queries, rows, others, out):
-    """Fill row r of `out` with the distances from the query rows[r] to the points others[r] of x.
+    """Fill row r of `out` with the squared distances from the query rows[r] to the points others[r] of x.
 
     Sorting is left to NumPy, because compiling a sort would dominate the time of the first use.
     """
     for r in range(rows.size):
         for k in range(others.shape[1]):
-            out[r, k] = _squared_distance(queries[rows[r]], x[others[r, k]])
+            out[r, k] = squared_distance(queries[rows[r]], x[others[r, k]])

@@ -51,7 +51,7 @@ def write_page(
         Column to colour by initially. By default, the first column with 2 to 40 distinct values, or else the first
         numeric column.
     ids : str, optional
-        Column that names the points. By default, they are numbered from 0.
+        Column that names the points. By default, points are numbered from 0.
     title : str, default=""
         Title of the page.
     summary : mapping of str to str, optional
@@ -87,7 +87,9 @@ def _check_layout(Z: Any) -> NDArray[np.float32]:
         raise InputError(f"Z has type {Z.dtype}; pass an array of numbers.")
     check_finite(Z, "Z")
     if (largest := float(np.abs(Z).max())) > float(np.finfo(np.float32).max):
-        raise InputError(f"Z has entries up to {largest:.3g}, too large for single precision; scale Z down.")
+        raise InputError(
+            f"Z has entries as large as {largest:.3g} in absolute value, too large for single precision; scale Z down."
+        )
     return np.asarray(Z, dtype=np.float32)
 
 

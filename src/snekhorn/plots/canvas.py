@@ -89,9 +89,12 @@ def check_drawable(Z: Any, name: str = "Z") -> Points:
             raise InputError(f"{name} has shape {Z.shape}; pass an array with one row per point and 1 to 3 columns.")
         Z = Z[:, None] if Z.ndim == 1 else Z
     Z = check_points(Z, name=name)
-    if sparse.issparse(Z) or Z.shape[1] > 3:
-        found = "is sparse" if sparse.issparse(Z) else f"has {Z.shape[1]} columns"
-        raise InputError(f"{name} {found}; only layouts with 1 to 3 columns can be drawn. Pass Z[:, :2], for example.")
+    if sparse.issparse(Z):
+        raise InputError(f"{name} is sparse; pass a dense array with 1 to 3 columns.")
+    if Z.shape[1] > 3:
+        raise InputError(
+            f"{name} has {Z.shape[1]} columns, but a drawing needs 1 to 3; pass {name}[:, :2], for example."
+        )
     return np.asarray(Z, dtype=np.float64)
 
 

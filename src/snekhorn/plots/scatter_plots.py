@@ -84,9 +84,9 @@ def sheet(
     Parameters
     ----------
     layouts : mapping of str to array
-        The layouts, by their titles.
+        The layouts, keyed by their titles.
     subtitles : mapping of str to str, optional
-        Subtitles of some of the layouts, by the same titles.
+        Subtitles of some of the layouts, keyed by their titles.
     columns : int or "auto", default="auto"
         Number of layouts per row.
     """

@@ -8,15 +8,19 @@ implementation must return bit-for-bit identical results, whatever its number of
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from .checks import check_jobs
 
@@ -37,7 +41,7 @@ class Execution(Protocol):
         """Number of threads for libraries that manage their own (faiss, FFT, scikit-learn)."""
 
     def run(self, loop: Callable[..., None], n_rows: int, work: int, *args: Any) -> None:
-        """Call ``loop(start, stop, *args)`` on ranges that cover ``n_rows``; `work` estimates the pairs visited."""
+        """Call ``loop(start, stop, *args)`` on ranges that cover ``n_rows``; `work` is about the number of pairs."""
 
     def run_in_order(self, loop: Callable[..., Result], *args: Any) -> Result:
         """Call ``loop(*args)``, which visits the rows one after another."""
@@ -111,8 +115,76 @@ class Threads:
         return _pools[key]
 
 
+def run_in_blocks(execution: Execution, task: Callable[[slice], None], n_rows: int, size: int, work: int) -> None:
+    """Call ``task(rows)`` on consecutive blocks of `size` rows; `work` estimates the pairs visited.
+
+    Libraries round a row differently in a block of another size. Here, blocks depend on the number of rows alone.
+    """
+
+    def loop(start: int, stop: int) -> None:
+        for block in range(start, stop):
+            task(slice(block * size, min((block + 1) * size, n_rows)))
+
+    execution.run(loop, -(-n_rows // size), work)
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Return the libraries with threads of their own; looking for them takes long enough to do it once."""
+    return ThreadpoolController()
+
+
+class _BlasLimit:
+    """Limit on the threads of BLAS; all callers in one process share it."""
+
+    def __init__(self) -> None:
+        self.n_callers = 0
+        self.limiter: Any = None
+        self.renew_lock()
+        if hasattr(os, "register_at_fork"):  # a thread that holds the lock does not survive a fork
+            os.register_at_fork(after_in_child=self.renew_lock)
+
+    def renew_lock(self) -> None:
+        self.lock = threading.Lock()
+
+    def acquire(self) -> None:
+        with self.lock:
+            self.n_callers += 1
+            if self.n_callers == 1:
+                self.limiter = _libraries().limit(limits=1, user_api="blas")
+
+    def release(self) -> None:
+        with self.lock:
+            self.n_callers -= 1
+            if self.n_callers == 0:
+                self.limiter.restore_original_limits()
+
+
+_blas_limit = _BlasLimit()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Run BLAS on one thread, because its sums depend on the number of threads; also a decorator.
+
+    Parallel work goes through `Execution` instead.
+    """
+    _blas_limit.acquire()
+    try:
+        yield
+    finally:
+        _blas_limit.release()
+
+
+@contextmanager
+def one_openmp_thread() -> Iterator[None]:
+    """Keep the OpenMP loops of libraries to the calling thread, because their threads do not survive a fork."""
+    with _libraries().limit(limits=1, user_api="openmp"):
+        yield
+
+
 def choose_execution(n_jobs: int | None) -> Execution:
-    """Return where loops run. This is the one place that decides.
+    """Return the execution of all loops; no other function makes this choice.
 
     Parameters
     ----------

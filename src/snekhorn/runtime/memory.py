@@ -1,25 +1,39 @@
 """Check before a computation starts that enough memory is available."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeAlias
 
 from ..errors import MissingMemoryError
 
 GIB = 2**30
+ROOT = Path("/")
+UNLIMITED = 2**62  # version 1 of control groups gives a limit of almost 2**63 bytes if there is none
+# Files of a control group: its limits, what it uses, and which lines of `memory.stat` count files that Linux can drop.
+Group: TypeAlias = tuple[tuple[str, ...], str, tuple[str, ...]]
+GROUP_V1: Group = (("memory.limit_in_bytes",), "memory.usage_in_bytes", ("total_inactive_file", "total_active_file"))
+GROUP_V2: Group = (("memory.max", "memory.high"), "memory.current", ("inactive_file", "active_file"))
 
 
-def available_bytes() -> int | None:
-    """Return the available memory of this machine in bytes, or None if it is unknown."""
-    try:
-        with open("/proc/meminfo") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return None
+def available_bytes(root: Path = ROOT) -> int | None:
+    """Return the memory that this process can still allocate, in bytes, or None if it is unknown."""
+    return min(memory_limits(root).values(), default=None)
+
+
+def memory_limits(root: Path = ROOT) -> dict[str, int]:
+    """Return the bytes that each limit leaves to this process: the machine, its container, and `ulimit`.
+
+    System files are read below `root`.
+    """
+    limits = {
+        "machine": _left_on_machine(root),
+        "container": min(_left_in_groups(root), default=None),
+        "ulimit": min(_left_by_ulimit(root), default=None),
+    }
+    return {name: max(left, 0) for name, left in limits.items() if left is not None}
 
 
 def require_memory(needed: float, what: str, remedy: str) -> None:
@@ -27,5 +41,71 @@ def require_memory(needed: float, what: str, remedy: str) -> None:
     available = available_bytes()
     if available is not None and needed > available:
         raise MissingMemoryError(
-            f"{what} needs about {needed / GIB:.1f} GiB, but only {available / GIB:.1f} GiB are available; {remedy}."
+            f"not enough memory for {what}: about {needed / GIB:.1f} GiB needed, only {available / GIB:.1f} GiB "
+            f"available; {remedy}."
         )
+
+
+def _left_on_machine(root: Path) -> int | None:
+    for line in _lines(root / "proc/meminfo"):
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _left_in_groups(root: Path) -> Iterator[int]:
+    """Yield what is left in the control groups of this process and in all groups above them.
+
+    In a container, the name of the group may be that of the host, where the container's own group is at the top.
+    """
+    for line in _lines(root / "proc/self/cgroup"):
+        number, _, rest = line.partition(":")
+        controllers, _, name = rest.partition(":")
+        if number == "0" and not controllers:
+            top, version = root / "sys/fs/cgroup", GROUP_V2
+        elif "memory" in controllers.split(","):
+            top, version = root / "sys/fs/cgroup/memory", GROUP_V1
+        else:
+            continue
+        group = top / name.lstrip("/")
+        for folder in (group, *group.parents):
+            if folder.is_relative_to(top):
+                yield from _left_in_group(folder, *version)
+
+
+def _left_in_group(folder: Path, limits: tuple[str, ...], usage: str, files: tuple[str, ...]) -> Iterator[int]:
+    used = _number(folder / usage)
+    for name in limits:
+        limit = _number(folder / name)
+        if limit is not None and limit < UNLIMITED and used is not None:
+            counts = (line.partition(" ") for line in _lines(folder / "memory.stat"))
+            yield limit - used + sum(int(count) for name, _, count in counts if name in files)
+
+
+def _left_by_ulimit(root: Path) -> Iterator[int]:
+    """Yield what `ulimit -v` and `ulimit -d` leave to this process."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    pages = [int(field) for line in _lines(root / "proc/self/statm") for field in line.split()] or [0] * 6
+    for limit, used in ((resource.RLIMIT_AS, pages[0]), (resource.RLIMIT_DATA, pages[5])):
+        soft, _ = resource.getrlimit(limit)
+        if soft != resource.RLIM_INFINITY:
+            yield soft - used * resource.getpagesize()
+
+
+def _number(file: Path) -> int | None:
+    """Return the number in a file, or None if the file is absent or says "max"."""
+    text = "".join(_lines(file)).strip()
+    return int(text) if text.isdigit() else None
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text().splitlines()
+    except (OSError, UnicodeDecodeError):
+        return []

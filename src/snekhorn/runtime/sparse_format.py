@@ -18,7 +18,7 @@ def check_sparse(X: Any, name: str) -> None:
     if not sparse.issparse(X):
         return
     if len(X.shape) != 2:
-        raise InputError(f"{name} is a sparse array of {len(X.shape)} dimensions; pass one with rows and columns.")
+        raise InputError(f"{name} is a {len(X.shape)}-dimensional sparse array; pass a two-dimensional one.")
     if problem := _problem(X):
         raise InputError(
             f"{name} is a corrupt sparse matrix of shape {X.shape[0]} x {X.shape[1]} in {X.format.upper()} format: "

@@ -5,10 +5,11 @@ import warnings
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Attribute a warning to the first caller outside the package and scikit-learn."""
-    inside = (__name__.split(".")[0], "sklearn")  # scikit-learn wraps the methods of estimators
+    """Issue a warning that points to the first caller outside the package, scikit-learn and Python's import system."""
+    inside = (__name__.split(".")[0], "sklearn", "importlib")  # scikit-learn wraps the methods of estimators
     frame = inspect.currentframe()
     level = 0
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in inside:
-        frame, level = frame.f_back, level + 1
+        level += "importlib._bootstrap" not in frame.f_code.co_filename  # `warnings` does not count these frames
+        frame = frame.f_back
     warnings.warn(message, category, stacklevel=level + 1)

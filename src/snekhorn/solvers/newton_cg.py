@@ -87,12 +87,12 @@ class Problem(Protocol):
         """Return the nearest feasible x."""
 
     def restricted_to(self, rows: NDArray[np.intp], x: Array) -> tuple[RestrictedProblem, Array] | None:
-        """Return the problem in which only these rows move (they come first) and its x; None if it saves nothing."""
+        """Return the problem in which only these rows move (they come first), and its x; None if this saves nothing."""
 
 
 @dataclass
 class Outcome:
-    """Result of a solver loop: the last point and why it stopped."""
+    """Result of a solver loop: the last point, and why the loop stopped."""
 
     point: Point
     reason: Reason
@@ -108,9 +108,11 @@ def maximize(
     *,
     tol: float,
     max_iter: int,
+    max_passes: int = MAX_PASSES,
+    max_cg: int = MAX_CG_ITERATIONS,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Maximise from a point until both gaps are below `tol`."""
+    """Maximise from a point until both gaps are below `tol`, with at most `max_cg` CG iterations per step."""
     total = problem.execution.sum
     values, passes, plain = [point.value], 0, False
     hessian: Linear | None = None  # at the point
@@ -122,11 +124,11 @@ def maximize(
             return Outcome(point, Reason.CONVERGED, n_iter, passes, values)
         if not np.isfinite(point.gap):
             return Outcome(point, Reason.OVERFLOW, n_iter, passes, values)
-        if n_iter == max_iter or passes >= MAX_PASSES:
+        if n_iter == max_iter or passes >= max_passes:
             break
         if hessian is None:
             hessian = problem.hessian(point.x)
-        step, predicted, used = _direction(problem, point, hessian, damping, tol, plain=plain)
+        step, predicted, used = _direction(problem, point, hessian, damping, tol, plain=plain, max_cg=max_cg)
         passes += used
         if predicted <= 0.0 and not plain:
             plain = True  # the rescaled residual gave no ascent direction; the gradient does
@@ -160,7 +162,7 @@ def maximize(
 
 
 def _direction(
-    problem: Problem, point: Point, hessian: Linear, damping: float, tol: float, *, plain: bool
+    problem: Problem, point: Point, hessian: Linear, damping: float, tol: float, *, plain: bool, max_cg: int
 ) -> tuple[Array, float, int]:
     """Return the Newton direction, the predicted increase, and the number of passes used."""
     a, b, c, ridge = _blocks(point)
@@ -180,7 +182,7 @@ def _direction(
 
     def solve(rhs: Array, free: Array) -> tuple[Array, int]:
         products = (partial(apply, free=free), partial(precondition, free=free))
-        return conjugate_gradient(*products, rhs, enough, problem.execution)
+        return conjugate_gradient(*products, rhs, enough, problem.execution, max_cg)
 
     rhs = (point.gradient if plain else point.rhs).copy()
     rhs[1] *= free
@@ -266,7 +268,12 @@ def _bounded(problem: Problem, point: Point, step: Array) -> Array:
 
 
 def conjugate_gradient(
-    apply: Linear, precondition: Linear, rhs: Array, enough: float, execution: Execution
+    apply: Linear,
+    precondition: Linear,
+    rhs: Array,
+    enough: float,
+    execution: Execution,
+    max_iter: int = MAX_CG_ITERATIONS,
 ) -> tuple[Array, int]:
     """Solve apply(x) = rhs until the squared residual, in the preconditioner's norm, is at most `enough`."""
     x, residual = np.zeros_like(rhs), rhs.copy()
@@ -274,7 +281,7 @@ def conjugate_gradient(
     direction, energy = z.copy(), float(execution.sum(residual * z))
     if energy <= enough:
         return x, 0
-    for n_iter in range(1, MAX_CG_ITERATIONS + 1):
+    for n_iter in range(1, max_iter + 1):
         product = apply(direction)
         curvature = float(execution.sum(direction * product))
         if not curvature > 0.0:
@@ -291,7 +298,7 @@ def conjugate_gradient(
 
 
 class RestrictedProblem:
-    """Problem in which only the first rows move; the solver sees the others as solved and without Hessian products.
+    """Problem in which only the first rows move; the others appear as solved, with the identity as their Hessian.
 
     Parameters
     ----------

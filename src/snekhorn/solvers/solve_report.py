@@ -2,28 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 
 class Reason(str, Enum):
-    """Reasons for a solver to stop; each text says what the user can do."""
+    """Reasons for a solver to stop; `explained` adds what the user can do."""
 
     CONVERGED = "converged"
     CLOSED_FORM = "computed in closed form"
-    ROUNDING = "stopped by rounding: the gaps no longer shrink; raise tol, or remove far outliers"
-    MAX_ITER = "stopped at max_iter before reaching tol; raise max_iter or tol"
-    MAX_PASSES = "stopped after too many passes over the pairs; raise perplexity or tol, or allow self_loops"
-    LINE_SEARCH = "the line search found no increase before reaching tol; raise tol or use solver='newton'"
-    STALLED = (
-        "no step improves the dual any more; the neighbour graph may not support this perplexity: "
-        "raise n_neighbors, lower perplexity or allow self_loops"
-    )
-    OVERFLOW = "the starting point overflowed; check X for extreme values"
-    DIVERGED = "the iterates overflowed; lower learning_rate or use solver='newton'"
+    ROUNDING = "stopped by rounding: the gaps no longer shrink"
+    MAX_ITER = "stopped at max_iter before reaching tol"
+    MAX_PASSES = "stopped after too many passes over the pairs"
+    LINE_SEARCH = "the line search found no increase before reaching tol"
+    STALLED = "no step increases the dual function any further; the neighbours may not support this perplexity"
+    OVERFLOW = "the starting point overflowed"
+    DIVERGED = "the iterates overflowed"
+
+
+UNREACHABLE = "rows that cannot reach the perplexity"
+
+# What the user can do: a parameter, the value at which it cannot help any further, and the advice.
+_TOL = ("tol", np.inf, "raise tol")
+_WIDER = (("perplexity", np.inf, "raise perplexity"), ("bandwidth", None, "raise bandwidth"))
+_NARROWER = (("perplexity", 1.0, "lower perplexity"), ("perplexities", "auto", "lower perplexities"))
+_NEIGHBORS = (("n_neighbors", None, "raise n_neighbors"), ("graph", None, "add edges to the graph"))
+_SELF_LOOPS = ("self_loops", True, "allow self_loops")
+_NEWTON = ("solver", "newton", "use solver='newton'")
+_REMEDIES: dict[str, tuple[tuple[str, Any, str], ...]] = {
+    Reason.ROUNDING: (_TOL, ("", None, "remove far outliers")),
+    Reason.MAX_ITER: (("max_iter", np.inf, "raise max_iter"), _TOL),
+    Reason.MAX_PASSES: (*_NEIGHBORS, *_WIDER, _TOL, _SELF_LOOPS),
+    Reason.LINE_SEARCH: (_TOL, _NEWTON),
+    Reason.STALLED: (*_NEIGHBORS, *_NARROWER, _TOL, _SELF_LOOPS),
+    Reason.OVERFLOW: (("", None, "check X for extreme values"),),
+    Reason.DIVERGED: (("learning_rate", 0.0, "lower learning_rate"), _NEWTON),
+    UNREACHABLE: (*_NEIGHBORS, *_NARROWER),
+}
+
+
+def explained(reason: str, parameters: Mapping[str, Any]) -> str:
+    """Add the advice to a reason."""
+    text = advice(reason, parameters)
+    return f"{reason}; {text}" if text else reason
+
+
+def advice(reason: str, parameters: Mapping[str, Any]) -> str:
+    """Return what the user can do, given the parameters in use; parameters that cannot help are left out."""
+    remedies = [
+        text
+        for name, last, text in _REMEDIES.get(reason, ())
+        if not name or (name in parameters and not _is(parameters[name], last))
+    ]
+    return ", ".join([*remedies[:-2], " or ".join(remedies[-2:])]) if remedies else ""
+
+
+def _is(value: Any, last: Any) -> bool:
+    return value is last or (isinstance(value, str) and value == last)
 
 
 @dataclass
@@ -33,14 +73,15 @@ class SolveReport:
     Attributes
     ----------
     converged : bool
-        Whether both gaps are below the tolerance; `floor_rows` and `unreachable_rows` are exempt.
+        Whether both gaps are below the tolerance, apart from the rounding of P to its type; `floor_rows` and
+        `unreachable_rows` are exempt.
     n_iter : int
         Number of outer iterations of the solver.
     n_passes : int
         Number of passes over all pairs of points: function evaluations and Hessian products. On a graph, Hessian
-        products at one point share weights, whose computation is not counted.
+        products at the same iterate share weights; computing these weights is not counted.
     marginal_gap : float
-        Largest deviation of a row sum from 1, before any symmetrisation; NaN if row sums are not constrained.
+        Largest deviation of a row sum of P from 1, before any symmetrisation; NaN if row sums are not constrained.
     entropy_gap : float
         Largest deviation of a row's entropy from its target, or of the average entropy if the perplexity is an
         average; NaN if there is no target. Rows in `floor_rows` and `unreachable_rows` are excluded, except from the
@@ -51,10 +92,10 @@ class SolveReport:
         Rows whose perplexity is above the requested one, because their entropy dual is at its floor or they have too
         many duplicates. `n_floor_rows` is their number.
     unreachable_rows : ndarray of int
-        Rows that cannot reach the requested perplexity (too few edges, or neighbours without mass to spare). They get
-        the largest perplexity that is certain to be reachable.
+        Rows that cannot reach the requested perplexity (too few edges, or neighbours without mass to spare). They get a
+        lower perplexity, which the graph supports.
     unsolved_rows : ndarray of int
-        Rows whose sum or entropy is still off by the tolerance or more; empty if `converged`.
+        Rows whose sum or entropy still deviates from its target by the tolerance or more; empty if `converged`.
     dual_values : list of float
         Dual objective after each accepted step.
     neighbor_recall : float or None
@@ -89,4 +130,6 @@ class SolveReport:
     def __str__(self) -> str:
         gaps = {"marginal gap": self.marginal_gap, "entropy gap": self.entropy_gap}
         known = [f"{name} {gap:.1e}" for name, gap in gaps.items() if not np.isnan(gap)]
-        return f"{self.reason} ({', '.join([f'{self.n_iter} iterations', f'{self.n_passes} passes', *known])})"
+        iterations = "1 iteration" if self.n_iter == 1 else f"{self.n_iter} iterations"
+        passes = "1 pass" if self.n_passes == 1 else f"{self.n_passes} passes"
+        return f"{self.reason} ({', '.join([iterations, passes, *known])})"

@@ -170,13 +170,14 @@ class Mesh:
         n, d = Z.shape
         n_boxes = int(np.prod(self.n_boxes))
         box_of, order = np.empty(n, np.uint32), np.empty(n, np.uint32)
-        counts, first = np.empty((self.execution.n_threads, n_boxes), np.uint32), np.empty(n_boxes + 1, np.uint32)
+        n_chunks = max(1, min(self.execution.n_threads, n // n_boxes))  # with more, counting would take longer
+        counts, first = np.empty((n_chunks, n_boxes), np.uint32), np.empty(n_boxes + 1, np.uint32)
         points = SortedPoints(np.empty((d, n), self.dtype), np.empty(n, self.dtype), order, first)
         mesh, run = (self.low, self.inverse), self.execution.run
-        run(count_points, len(counts), Z.size, Z, *mesh, self.sides, self.n_boxes, box_of, counts)
+        run(count_points, n_chunks, Z.size, Z, *mesh, self.sides, self.n_boxes, box_of, counts)
         self.execution.run_in_order(start_boxes, counts, first)
         arrays = (Z, charges, *mesh, LARGEST_CHARGE, box_of, counts, order, points.position, points.charge)
-        run(sort_points, len(counts), Z.size, *arrays)
+        run(sort_points, n_chunks, Z.size, *arrays)
         return points
 
     def field_of(self, points: SortedPoints) -> Array:

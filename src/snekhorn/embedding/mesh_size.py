@@ -56,8 +56,8 @@ class Accuracy:
         Windows and cells for the two kernels. The Gaussian kernel needs a wider window: its field varies by many orders
         of magnitude, and the errors must stay far below the fields of lonely points.
     cells : tuple of float
-        Number of cells per radius with a near part, by dimension. In space, more of the charges are far away, so that
-        the errors of the grid weigh more.
+        Number of cells per radius with a near part, by dimension. With as few cells in space as in the plane, the
+        errors would exceed the bounds.
     same : float
         Distance below which points of a crowded place may be merged.
     dtype : float32 or float64

@@ -44,15 +44,13 @@ def a_layout_is_what_it_reports(case):
 
 def _settings(case, estimator):
     """Return the settings that apply: those of an affinity object take precedence."""
-    own = case.affinity.build().get_params() if hasattr(case.affinity, "build") else {}
     settings = estimator.get_params(deep=False)
     if settings["n_neighbors"] == "auto":
-        settings["n_neighbors"] = None  # all pairs of so few points; an affinity object uses a graph even then
-    settings.update(own)
+        settings["n_neighbors"] = None  # all pairs of so few points
     if case.affinity == "precomputed":
         del settings["self_loops"]  # P is given
-    if estimator.learning_rate != "auto":
-        settings["learning_rate"] = estimator.learning_rate
+    elif case.affinity is not None:
+        settings |= {**case.affinity.build().get_params(), "learning_rate": estimator.learning_rate}
     return settings
 
 

@@ -41,7 +41,8 @@ SLACK = 1.08  # room for the layout to grow; smaller rebuilds the grid more ofte
 TABLE_SIZE = 64  # fractions of a cell per axis at which the field of a charge at its own position is tabulated
 HEAVIEST = 1e4  # charge of a point on the grid, relative to the median; larger ones leave errors of 0.001 in float32
 LARGEST_CHARGE = 1e30  # on the grid; sums of larger ones could overflow in float32
-FAINTEST = {np.float32: 1e-4, np.float64: 1e-8}  # fields below this fraction of the largest field are mostly grid error
+FAINT = {np.float32: 1e-4, np.float64: 1e-8}  # fields below this fraction of the largest field are mostly grid error
+NOISE = {np.float32: 1e-6, np.float64: 1e-9}  # rounding error relative to the largest field; a smaller field is noise
 
 
 @dataclass(frozen=True)
@@ -92,11 +93,14 @@ class GridSums:
     def of_others(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         mesh, apart = self._divide(Z, charges)
         phi, slope = self._sums_on_mesh(mesh, apart, Z, charges)
-        faintest = FAINTEST[self.accuracy.dtype] * float(self.execution.max(phi))
+        largest = float(self.execution.max(phi))
         phi = phi - charges
         phi[apart] = -1.0
-        faint = np.flatnonzero(phi < faintest)  # including the points apart
-        phi = np.maximum(phi, faintest)
+        noise = NOISE[self.accuracy.dtype] * largest
+        faint = np.flatnonzero(phi < FAINT[self.accuracy.dtype] * largest)  # including the points apart
+        if not self._can_sum_directly(faint, Z):
+            faint = np.flatnonzero(phi < noise)
+        phi = np.maximum(phi, noise)
         if not self._can_sum_directly(faint, Z):
             self.rough, faint = True, apart
         if faint.size:

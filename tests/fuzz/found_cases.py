@@ -82,6 +82,12 @@ FOUND = [
         "(AffinityCase(kind='symmetric-entropic', points=Points(), "
         "parameters={'self_loops': False, 'gamma_squared': False, 'perplexity': 1.01}), 93, array([1, 2]))",
     ),
+    # The number of neighbours of an enormous perplexity is not an integer.
+    (
+        "nonsense_is_refused_or_works",
+        "(LayoutCase(kind='tsnekhorn', points=Points(), "
+        "parameters={'perplexity': 1.01, 'n_neighbors': None, 'max_iter': 1, 'random_state': 0}), 98, 1e+308)",
+    ),
     # SciPy sorted the entries of the user's matrix.
     (
         "an_earlier_fit_leaves_no_trace",

@@ -42,6 +42,9 @@ TABLE_SIZE = 64  # fractions of a cell per axis at which the field of a charge a
 HEAVIEST = 1e4  # charge of a point on the grid, relative to the median; larger ones leave errors of 0.001 in float32
 LARGEST_CHARGE = 1e30  # on the grid; sums of larger ones could overflow in float32
 FAINT = {np.float32: 1e-4, np.float64: 1e-8}  # fields below this fraction of the largest field are mostly grid error
+# Student fields of the others, relative to a point's own charge. Below this, they are off by 0.5 % and more, because
+# the error of the own term remains. If it is larger, more points are summed directly.
+FAINT_BESIDE_OWN = {np.float32: 2e-3, np.float64: 1e-5}
 NOISE = {np.float32: 1e-6, np.float64: 1e-9}  # rounding error relative to the largest field; a smaller field is noise
 
 
@@ -97,7 +100,10 @@ class GridSums:
         phi = phi - charges
         phi[apart] = -1.0
         noise = NOISE[self.accuracy.dtype] * largest
-        faint = np.flatnonzero(phi < FAINT[self.accuracy.dtype] * largest)  # including the points apart
+        limit = np.full(phi.shape, FAINT[self.accuracy.dtype] * largest)
+        if self.kernel is Kernel.STUDENT:
+            limit = np.maximum(limit, FAINT_BESIDE_OWN[self.accuracy.dtype] * charges)
+        faint = np.flatnonzero(phi < limit)  # including the points apart
         if not self._can_sum_directly(faint, Z):
             faint = np.flatnonzero(phi < noise)
         phi = np.maximum(phi, noise)

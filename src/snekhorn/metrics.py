@@ -324,7 +324,7 @@ def _correlation(rows: Floats, n: int) -> float | None:
     mean_x, mean_z = means.mean(axis=0)
     a, b = (means - (mean_x, mean_z)).T
     with np.errstate(over="ignore", invalid="ignore"):
-        xx = rows[:, ranks.SPREAD_X].sum() + (n - 1) * np.sum(a * a)  # unlike `@`, on one thread
+        xx = rows[:, ranks.SPREAD_X].sum() + (n - 1) * np.sum(a * a)
         zz = rows[:, ranks.SPREAD_Z].sum() + (n - 1) * np.sum(b * b)
         xz = rows[:, ranks.SPREAD_XZ].sum() + (n - 1) * np.sum(a * b)
     if not np.isfinite([xx, zz]).all():

@@ -228,7 +228,7 @@ def test_any_points_any_perplexity(X, share):
     perplexity = _perplexity(share, len(X))
     affinity = SymmetricEntropicAffinity(perplexity)
     fit_whatever_it_says(affinity, X)
-    if affinity.report_.reason == Reason.ROUNDING.value:  # costs that differ by ten digits and more leave few
+    if affinity.report_.reason.startswith(Reason.ROUNDING.value):  # costs that differ by ten digits and more leave few
         assert max(affinity.report_.marginal_gap, affinity.report_.entropy_gap) < 1e-7
     else:
         _assert_solved(affinity, perplexity)

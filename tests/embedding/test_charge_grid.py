@@ -367,3 +367,14 @@ def test_the_order_of_points_matters_to_rounding_only(d, rng):
     grid = GridSums(Kernel.STUDENT, ONE_THREAD)
     for a, b in zip(grid(Z, charges), grid(Z[order], charges[order]), strict=True):
         assert error(b, a[order]) < 1e-5
+
+
+@both_kernels
+@both_accuracies
+@pytest.mark.parametrize("distance", [3.0, 20.0, 80.0, 200.0])
+def test_the_field_of_a_single_other_point(kernel, accuracy, distance):
+    """The error of a point's own term must not hide the field of the other."""
+    Z, charges = np.array([[0.3, 0.1], [distance, 0.2]]), np.array([80.0, 80.0])
+    phi, _ = GridSums(kernel, ONE_THREAD, accuracy).of_others(Z, charges)
+    want, _ = DirectSums(kernel, ONE_THREAD).of_others(Z, charges)
+    np.testing.assert_allclose(phi, want, rtol=1e-2)

@@ -38,6 +38,13 @@ FOUND = [
         "a_layout_is_what_it_reports",
         "LayoutCase(kind='sne', points=Points(n=8, seed=409), parameters={'perplexity': 1.01, 'max_iter': 60})",
     ),
+    (
+        "a_layout_is_what_it_reports",
+        "LayoutCase(kind='symmetric-sne', points=Points(shape='spreads', n=13, seed=1), "
+        "affinity=AffinityCase(kind='self-tuning', points=Points(shape='spreads', n=13, seed=1), "
+        "parameters={'self_loops': False, 'k': 1}), "
+        "parameters={'perplexity': 1.01, 'learning_rate': 100.0, 'max_iter': 10})",
+    ),
     # A point far from all others made the grid too coarse, or too short.
     (
         "a_layout_is_what_it_reports",
@@ -82,10 +89,27 @@ FOUND = [
         "(AffinityCase(kind='symmetric-entropic', points=Points(), "
         "parameters={'self_loops': False, 'gamma_squared': False, 'perplexity': 1.01}), 93, array([1, 2]))",
     ),
+    # The number of neighbours of an enormous perplexity is not an integer.
+    (
+        "nonsense_is_refused_or_works",
+        "(LayoutCase(kind='tsnekhorn', points=Points(), "
+        "parameters={'perplexity': 1.01, 'n_neighbors': None, 'max_iter': 1, 'random_state': 0}), 98, 1e+308)",
+    ),
     # SciPy sorted the entries of the user's matrix.
     (
         "an_earlier_fit_leaves_no_trace",
         "(LayoutCase(kind='tsnekhorn', points=Points(n=3, seed=1), metric='precomputed graph'), "
         "LayoutCase(kind='tsnekhorn', points=Points(), parameters={'perplexity': 1.01, 'max_iter': 1}))",
+    ),
+    # The field of the other point was lost in the error of the point's own term on the grid.
+    (
+        "a_layout_is_what_it_reports",
+        "LayoutCase(kind='tsnekhorn', points=Points(), init=Layout(width=1000.0, height=0.001), "
+        "parameters={'perplexity': 1.01, 'latent_self_loops': False, 'max_iter': 1, 'method': 'fft'})",
+    ),
+    (
+        "a_layout_is_what_it_reports",
+        "LayoutCase(kind='tsnekhorn', points=Points(), affinity='precomputed', "
+        "parameters={'latent_self_loops': False, 'max_iter': 60, 'method': 'fft'})",
     ),
 ]

@@ -149,14 +149,16 @@ class KernelRows:
 
     def affinity(self, cost: Cost, *, self_loops: bool) -> Matrix:
         """Compute the matrix P_ij = exp(-(C_ij - nearest_i) / bandwidth_i - log_normalizer_i)."""
-        inverse, tied = 1.0 / self.bandwidth, _tie_limit(self.nearest, cost.dtype)
+        scale, tied = -1.0 / self.bandwidth, _tie_limit(self.nearest, cost.dtype)
 
         @np.errstate(over="ignore")  # the exponential of minus infinity is right
         def formula(C: Array, i: Any, j: Any) -> Array:
-            excess = C - self.nearest[i]
+            entries = C - self.nearest[i]
             if not self_loops:  # treat ties as the search for the bandwidth does
-                excess[(excess >= 0.0) & (tied[i] >= C)] = 0.0
-            return np.asarray(np.exp(-excess * inverse[i] - self.log_normalizer[i]))
+                entries[(entries >= 0.0) & (tied[i] >= C)] = 0.0
+            entries *= scale[i]
+            entries -= self.log_normalizer[i]
+            return np.asarray(np.exp(entries, out=entries))
 
         return cost.map_pairs(formula, self_loops=self_loops)
 

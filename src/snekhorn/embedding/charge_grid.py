@@ -20,7 +20,11 @@ from .mesh_size import DEFAULT, TIGHT, Accuracy, choose_radius, widest_extent
 
 MOST_PAIRS = 2**27  # pairs summed directly, in the time of a step on the largest mesh; with fewer, more sums are rough
 HEAVIEST = 1e4  # charge of a point on the mesh, relative to the median; larger ones leave errors of 0.001 in float32
-FAINTEST = {np.float32: 1e-4, np.float64: 1e-8}  # fields below this fraction of the largest field are mostly grid error
+FAINT = {np.float32: 1e-4, np.float64: 1e-8}  # fields below this fraction of the largest field are mostly grid error
+# Student fields of the others, relative to a point's own charge. Below this, they are off by 0.5 % and more, because
+# the error of the own term remains. If it is larger, more points are summed directly.
+FAINT_BESIDE_OWN = {np.float32: 2e-3, np.float64: 1e-5}
+NOISE = {np.float32: 1e-6, np.float64: 1e-9}  # rounding error relative to the largest field; a smaller field is noise
 
 Indices = NDArray[np.intp]
 NO_POINTS: Indices = np.empty(0, dtype=np.intp)
@@ -55,11 +59,17 @@ class GridSums:
     def of_others(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         mesh, apart = self._divide(Z, charges)
         phi, slope = self._sums_on_mesh(mesh, apart, Z, charges)
-        faintest = FAINTEST[self.accuracy.dtype] * float(self.execution.max(phi))
+        largest = float(self.execution.max(phi))
         phi = phi - charges
         phi[apart] = -1.0
-        faint = np.flatnonzero(phi < faintest)  # including the points apart
-        phi = np.maximum(phi, faintest)
+        noise = NOISE[self.accuracy.dtype] * largest
+        limit = np.full(phi.shape, FAINT[self.accuracy.dtype] * largest)
+        if self.kernel is Kernel.STUDENT:
+            limit = np.maximum(limit, FAINT_BESIDE_OWN[self.accuracy.dtype] * charges)
+        faint = np.flatnonzero(phi < limit)  # including the points apart
+        if not self._can_sum_directly(faint, Z):
+            faint = np.flatnonzero(phi < noise)
+        phi = np.maximum(phi, noise)
         if not self._can_sum_directly(faint, Z):
             self.rough, faint = True, apart
         if faint.size:

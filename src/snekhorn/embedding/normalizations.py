@@ -125,7 +125,7 @@ class TotalNormalized:
         phi, _ = self.sums.of_others(Z, np.ones(Z.shape[0]))
         execution = self.sums.execution
         largest, total = 0.0, execution.sum(phi)
-        if total <= SMALLEST * phi.size:  # the kernel underflows for all pairs
+        if total < 2.0 * SMALLEST * phi.size:  # the kernel underflows for all pairs
             log_phi = log_of_others(Z, phi, self.sums)
             largest = float(execution.max(log_phi))
             total = execution.sum(np.exp(log_phi - largest))

@@ -58,7 +58,7 @@ def count_neighbors(n_neighbors: int | str | None, n: int, perplexity: float) ->
     if isinstance(n_neighbors, str):
         if n_neighbors != "auto":
             raise InputError(f"n_neighbors must be None, 'auto' or a whole number, got {n_neighbors!r}.")
-        return min(n - 1, int(np.ceil(NEIGHBORS_PER_PERPLEXITY * check_perplexity(perplexity))))
+        return int(min(n - 1.0, np.ceil(NEIGHBORS_PER_PERPLEXITY * check_perplexity(perplexity))))
     return min(n - 1, check_count(n_neighbors, "n_neighbors"))
 
 

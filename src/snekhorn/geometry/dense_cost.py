@@ -31,7 +31,7 @@ PairFormula: TypeAlias = Callable[[Array, Any, Any], Array]  # costs, rows i and
 UNIT_STEP = 400
 LARGEST_STEP = 2  # the next one is out of the range of float64
 LARGEST_EXPONENT = 1000  # of a cost in its own unit; a little below the range of float64
-UNIT_SAMPLE = 128  # rows of a matrix, or edges of a graph, that set the unit; more take longer
+UNIT_SAMPLE = 32  # rows of a matrix, or edges of a graph, that set the unit; more take longer
 
 
 @dataclass(frozen=True)

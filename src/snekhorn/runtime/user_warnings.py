@@ -5,8 +5,9 @@ import warnings
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Issue a warning that points to the first caller outside the package, scikit-learn and Python's import system."""
-    inside = (__name__.split(".")[0], "sklearn", "importlib")  # scikit-learn wraps the methods of estimators
+    """Issue a warning that points to the first caller outside the package and outside the modules that wrap it."""
+    # scikit-learn wraps the methods of estimators, and `contextlib` wraps `fit` to keep libraries on one thread.
+    inside = (__name__.split(".")[0], "sklearn", "importlib", "contextlib")
     frame = inspect.currentframe()
     level = 0
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in inside:

@@ -125,3 +125,15 @@ def test_a_bandwidth_is_found_beyond_a_plateau(kind, perplexity):
     assert affinity.report_.converged
     assert np.exp(entropies(affinity.affinity_).mean()) == pytest.approx(perplexity, rel=1e-6)
     assert affinity.report_.floor_rows.size == affinity.report_.unreachable_rows.size == 0
+
+
+@pytest.mark.parametrize("bandwidth", [None, 1e-8, 1e-2])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_graph_that_cannot_be_scaled_is_no_overflow(seed, bandwidth):
+    """Points that share their only neighbour cannot all give it their mass."""
+    X = np.random.default_rng(seed).normal(size=(5, 3))
+    affinity = DoublyStochasticAffinity(bandwidth, perplexity=1.005, n_neighbors=1, self_loops=False)
+    fit_whatever_it_says(affinity, X)
+    assert np.isfinite(dense(affinity.affinity_)).all()
+    assert "overflow" not in affinity.report_.reason
+    assert affinity.report_.converged == (row_gap(affinity.affinity_) < 1e-8)

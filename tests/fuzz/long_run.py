@@ -4,9 +4,12 @@ A process runs batches of cases and sends every case before it starts. If the pr
 it sent is the cause.
 """
 
+import faulthandler
 import multiprocessing
+import os
 import re
 import shlex
+import signal
 import time
 import traceback
 from collections import Counter
@@ -85,6 +88,7 @@ def run_batch(name, seed, known, tell):
 
 def work(connection):
     """Run the batches that arrive until there are no more."""
+    faulthandler.enable()  # a crash, or the signal that ends a hang, prints what every thread is doing
     while (task := connection.recv()) is not None:
         run_batch(*task, lambda *message: connection.send(message))
         connection.send(("done", None))
@@ -116,6 +120,10 @@ class _Process:
         self.process.join()
 
     def kill(self):
+        """End a process that hangs, or that has ended; it prints what its threads are doing."""
+        if self.process.is_alive():
+            os.kill(self.process.pid, signal.SIGABRT)
+            self.process.join(timeout=10.0)
         self.process.kill()
         self.process.join()
 

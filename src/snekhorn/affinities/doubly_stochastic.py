@@ -139,8 +139,8 @@ class _Scaling:
         self.n_iter = self.n_passes = 0
         self.lam = np.zeros(cost.n_points)
         # Without self-loops, rows keep enough mass to scale only if the bandwidth is at least about the nearest cost.
-        nearest = KernelRows.with_bandwidth(cost, 1.0, self_loops=self_loops).nearest
-        self.bandwidth = float(cost.execution.max(nearest))
+        self.nearest = KernelRows.with_bandwidth(cost, 1.0, self_loops=self_loops).nearest
+        self.bandwidth = float(cost.execution.max(self.nearest))
 
     def with_bandwidth(self, bandwidth: float) -> tuple[SymmetricDual, Outcome]:
         """Solve at this bandwidth."""
@@ -165,7 +165,7 @@ class _Scaling:
             return -float(np.mean(dual.evaluate(self._solve(bandwidth, tol).point.x).gradient[1]))
 
         a, gap_a, b, gap_b = bracket(lambda nu: gap(nu, max(self.tol, LOOSE)), typical, lower, upper)
-        if gap_a * gap_b < 0.0:
+        if -np.inf < gap_a * gap_b < 0.0:
             between = float(np.exp(b - gap_b * (b - a) / (gap_b - gap_a)))
             outcome = self._run(SharedBandwidth(dual, self.tol), between, self.tol)
             if outcome.reason is Reason.CONVERGED or self.n_passes > MAX_PASSES:
@@ -194,10 +194,14 @@ class _Scaling:
             self.n_passes += SINKHORN_STEPS
         else:
             self.n_passes += balance(self.cost, x)
+        start = problem.evaluate(problem.project(x))
+        if not np.isfinite(start.gap):  # the last solution was far from feasible: start where no entry exceeds 1
+            start = problem.evaluate(problem.project(np.stack([self.nearest, x[1]])))
+            self.n_passes += 1
         before = self.n_iter
         outcome = maximize(
             problem,
-            problem.evaluate(problem.project(x)),
+            start,
             tol=tol,
             max_iter=self.max_iter,
             max_passes=max(0, MAX_PASSES - self.n_passes),

@@ -167,12 +167,12 @@ def bracket(gap: Gap, start: float, lower: float, upper: float) -> tuple[float, 
 def find_root(gap: Callable[[float], float], a: float, gap_a: float, b: float, gap_b: float) -> float:
     """Find the root of `gap` between a and b by the Illinois method, given the values of `gap` at a and b.
 
-    If both have the same sign, return b.
+    If both have the same sign, or one is unknown, return b.
 
     SciPy's root finders would evaluate both ends again.
     """
     for _ in range(100):
-        if gap_a * gap_b >= 0.0 or abs(b - a) < FLAT:
+        if not -np.inf < gap_a * gap_b < 0.0 or abs(b - a) < FLAT:
             break
         c = b - gap_b * (b - a) / (gap_b - gap_a)
         gap_c = gap(c)

@@ -200,6 +200,18 @@ def test_a_frozen_field_outside_the_layout(kernel, d):
 
 
 @both_kernels
+@both_accuracies
+def test_a_frozen_field_where_it_is_faint(kernel, accuracy):
+    """Between two distant groups, the error of the grid would exceed the field."""
+    Z, charges = np.concatenate([uniform(300, 1), uniform(1, 1) + 1e4]), np.ones(301)
+    positions = np.array([[4.0], [20.0], [3e3], [7e3]])
+    found = GridSums(kernel, ONE_THREAD, accuracy).freeze(Z, charges).at(positions)
+    want = DirectSums(kernel, ONE_THREAD).freeze(Z, charges).at(positions)
+    for a, b, bound in zip(found, want, BOUNDS[accuracy], strict=True):
+        np.testing.assert_allclose(a.ravel(), b.ravel(), rtol=5 * bound)
+
+
+@both_kernels
 @all_dimensions
 def test_others_leave_out_the_own_charge(kernel, d):
     Z, charges = fitted(blobs(N, d), 20.0), _charges(N)

@@ -79,10 +79,13 @@ class GridSums:
     def freeze(self, Z: Array, charges: Array) -> Field:
         mesh, apart = self._divide(Z, charges)
         near = _without(apart, len(Z))
+        on_mesh = mesh.freeze(Z[near], charges[near])
+        largest = max(on_mesh.largest_far_part(), float(self.execution.max(charges)))
         return _GridField(
-            on_mesh=mesh.freeze(Z[near], charges[near]),
+            on_mesh=on_mesh,
             of_apart=self._direct.freeze(Z[apart], charges[apart]) if apart.size else None,
             of_all=self._direct.freeze(Z, charges),
+            faint=FAINT[self.accuracy.dtype] * largest,
             rough=self.rough,
         )
 
@@ -147,11 +150,12 @@ def _without(points: Indices, n: int) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class _GridField:
-    """Field on a mesh; positions outside the mesh need a direct sum."""
+    """Field on a mesh; positions outside the mesh, or where the field is faint, need a direct sum."""
 
     on_mesh: MeshField
     of_apart: Field | None  # field of the points that are not on the mesh
     of_all: Field
+    faint: float  # a field on the mesh below this is mostly error
     rough: bool
 
     @property
@@ -160,10 +164,11 @@ class _GridField:
 
     def at(self, positions: Array) -> tuple[Array, Array]:
         phi, slope = self.on_mesh.at(positions)
+        unknown = phi < self.faint
+        unknown[self.on_mesh.mesh.outside(positions)] = True
         if self.of_apart is not None:
             of_apart, slope_of_apart = self.of_apart.at(positions)
             phi, slope = phi + of_apart, slope + slope_of_apart
-        outside = self.on_mesh.mesh.outside(positions)
-        if outside.size:
-            phi[outside], slope[outside] = self.of_all.at(positions[outside])
+        if unknown.any():
+            phi[unknown], slope[unknown] = self.of_all.at(positions[unknown])
         return phi, slope

@@ -242,6 +242,10 @@ class MeshField:
         targets = self.mesh.sort(self.mesh.clip(positions), np.zeros(len(positions)))
         return self.mesh.gather(self.points, self.nodes, targets)
 
+    def largest_far_part(self) -> float:
+        """Return the largest value of the far part of the field at the nodes, without its constant."""
+        return float(self.nodes.max(initial=0.0))
+
 
 def corners(Z: Array, execution: Execution) -> tuple[Array, Array]:
     """Return the corners of the layout; raise if it is not finite, because the compiled loops do not check bounds."""

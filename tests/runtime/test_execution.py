@@ -1,4 +1,5 @@
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -55,6 +56,21 @@ def test_all_threads_have_stopped_when_an_error_reaches_the_caller():
     before = list(running)
     Threads(2).run(lambda start, stop: None, 8, MIN_WORK_FOR_THREADS)
     assert running == before
+
+
+def test_threads_that_never_started_keep_no_arrays():
+    """All threads of the pool are busy, so the caller makes all calls."""
+    threads, released = Threads(2), threading.Event()
+    busy = [threads._pool().submit(released.wait, 60) for _ in range(2)]
+    rows = np.zeros(10)
+    array = weakref.ref(rows)
+    threads.run(lambda start, stop, rows: rows[start:stop].fill(1.0), 10, MIN_WORK_FOR_THREADS, rows)
+    assert rows.all()
+    del rows
+    assert array() is None
+    released.set()
+    for future in busy:
+        future.result()
 
 
 @pytest.mark.parametrize("n_threads", [2, 3])

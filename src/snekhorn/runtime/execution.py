@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
@@ -77,21 +77,13 @@ class Threads:
             loop(0, n_rows, *args)
             return
         n_ranges = min(n_rows, self.n_threads * RANGES_PER_THREAD)
-        ranges = deque(pairwise(n_rows * i // n_ranges for i in range(n_ranges + 1)))
-
-        def run_ranges() -> None:
-            while True:
-                try:
-                    start, stop = ranges.popleft()  # documented to be safe between threads
-                except IndexError:
-                    return
-                loop(start, stop, *args)
-
-        helpers = [self._pool().submit(run_ranges) for _ in range(min(self.n_threads, n_ranges) - 1)]
+        ranges = pairwise(n_rows * i // n_ranges for i in range(n_ranges + 1))
+        calls = deque(partial(loop, start, stop, *args) for start, stop in ranges)
+        helpers = [self._pool().submit(_make_calls, calls) for _ in range(min(self.n_threads, n_ranges) - 1)]
         try:
-            run_ranges()
+            _make_calls(calls)
         finally:
-            ranges.clear()  # after an error
+            calls.clear()  # after an error; a helper that is cancelled below may keep the deque for a while
             for helper in helpers:
                 if not helper.cancel():  # it has started
                     helper.result()
@@ -113,6 +105,17 @@ class Threads:
         if key not in _pools:  # if two callers race, setdefault keeps one pool; the other has no threads yet
             _pools.setdefault(key, ThreadPoolExecutor(self.n_threads, thread_name_prefix="snekhorn"))
         return _pools[key]
+
+
+def _make_calls(calls: deque[partial[None]]) -> None:
+    """Make the calls that remain; threads may share them."""
+    while True:
+        try:
+            call = calls.popleft()  # documented to be safe between threads
+        except IndexError:
+            return
+        call()
+        del call  # its arrays may be large
 
 
 def run_in_blocks(execution: Execution, task: Callable[[slice], None], n_rows: int, size: int, work: int) -> None:

@@ -73,7 +73,7 @@ def test_layouts_up_to_the_widest_extent_keep_narrow_cells(kernel, d, monkeypatc
     Z = np.stack([np.zeros(d), np.full(d, 0.99 * side)])
     assert not Mesh.around(Z, kernel, DEFAULT, ONE_THREAD).coarse
     split = kernel is Kernel.STUDENT and d > 1
-    cells = mesh_size.SMALLEST_RADIUS / DEFAULT.cells[d] if split else DEFAULT.of(kernel).spacing
+    cells = mesh_size.SMALLEST_RADIUS / DEFAULT.cells if split else DEFAULT.of(kernel).spacing[d]
     assert mesh_size.affordable(cells, np.full(d, 1.1 * side * mesh_size.SLACK), kernel, DEFAULT) > cells
 
 

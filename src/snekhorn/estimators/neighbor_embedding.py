@@ -78,7 +78,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
     early_exaggeration : float, default=12.0
         Attraction factor in the first 250 iterations (or the first third of `max_iter`, if that is less).
     exaggeration : float, default=1.0
-        Attraction factor in the remaining iterations. Values above 1 make clusters tighter and move them further apart.
+        Attraction factor in the remaining iterations: 1 preserves neighbours, 1.5 to 2 shows groups more clearly.
     learning_rate : float or "auto", default="auto"
         Step size of the descent; "auto" means 1, for any number of points.
     optimizer : {"momentum", "adam"}, default="momentum"

@@ -78,7 +78,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
     early_exaggeration : float, default=12.0
         Attraction factor in the first 250 iterations (or the first third of `max_iter`, if that is less).
     exaggeration : float, default=1.0
-        Attraction factor in the remaining iterations. Values above 1 make clusters tighter and move them further apart.
+        Attraction factor in the remaining iterations: 1 preserves neighbours, 1.5 to 2 shows groups more clearly.
     learning_rate : float or "auto", default="auto"
         Step size of the descent; "auto" means 1, for any number of points.
     optimizer : {"momentum", "adam"}, default="momentum"
@@ -183,7 +183,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
             Coordinates of the new points.
         """
         check_is_fitted(self)
-        X = self._checked_input(X, reset=False)
+        X = self.checked_input(X, reset=False)
         self._reference.check_queries(X)
         execution = choose_execution(self.n_jobs)
         Z = np.asarray(self.embedding_, dtype=float)
@@ -208,7 +208,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
 
     @one_blas_thread()
     def _fit(self, X: Any) -> None:
-        X = self._checked_input(X)
+        X = self.checked_input(X)
         self.check_parameters()
         n = count_points(X)
         execution = choose_execution(self.n_jobs)
@@ -221,7 +221,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         P = X if affinity is None else affinity.fit_transform(X)
         self._keep_report_of(affinity)
         if Z is None:
-            Z = self._initial_layout(X, P)
+            Z = self.initial_layout(X, P)
         loops, symmetric = self.latent_self_loops, self._is_symmetric
         objective = make_objective(
             P, self.latent, method=method, self_loops=loops, symmetric=symmetric, execution=execution
@@ -266,7 +266,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         self._reference = NeighborIndex(X, "precomputed" if self.takes_affinity else self.cost_metric)
         self.embedding_ = Z.astype(self._reference.dtype)
 
-    def _checked_input(self, X: Any, *, reset: bool = True) -> Any:
+    def checked_input(self, X: Any, *, reset: bool = True) -> Any:
         """Return X as an array, a sparse matrix or neighbour lists, and record its columns."""
         if self.takes_affinity:
             if not reset:
@@ -345,7 +345,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         asked = affinity.graph_perplexity() if has_perplexity else self.perplexity
         self.perplexity_ = float(getattr(affinity, "perplexity_", asked))
 
-    def _initial_layout(self, X: Any, P: Any) -> NDArray[Any]:
+    def initial_layout(self, X: Any, P: Any) -> NDArray[Any]:
         """Compute the initial layout that `init` specifies."""
         if self.init == "random":
             seed = check_random_state(self.random_state).randint(2**31)

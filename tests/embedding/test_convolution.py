@@ -1,54 +1,120 @@
 import numpy as np
 import pytest
+from scipy.interpolate import BSpline
 
 from snekhorn.embedding.charge_sums import Kernel
-from snekhorn.embedding.convolution import SPLIT_FROM, Padded, Split, choose_convolution
+from snekhorn.embedding.convolution import Convolution, Window, padded_lengths
+from snekhorn.runtime.execution import Threads
 
 from .layouts_and_sums import ONE_THREAD, error
 
-SPACING = 0.38
+SPACING = 0.16
+
+both_widths = pytest.mark.parametrize("width", [4, 8])
+all_shapes = pytest.mark.parametrize("shape", [(60,), (40, 25), (16, 12, 14)])
 
 
-def _charges(shape, dtype=np.float64):
-    """Return smooth charges of nodes, as a window spreads them."""
-    rng = np.random.default_rng(0)
-    smooth = rng.uniform(size=shape)
-    for axis in range(len(shape)):
-        for _ in range(8):
-            smooth = (smooth + np.roll(smooth, 1, axis=axis)) / 2
-    return smooth.astype(dtype)
+def _weights(window, fractions):
+    """Return the weights of the nodes around a point, as an array with one axis per dimension."""
+    weights = np.ones(())
+    for line in window.weights(np.asarray(fractions)):
+        weights = np.multiply.outer(weights, line)
+    return weights
 
 
+def _charges(shape, width, within=None):
+    """Return the charges of nodes onto which 30 points, all within some cells of the first node, were spread."""
+    rng, charges = np.random.default_rng(0), np.zeros(shape)
+    for _ in range(30):
+        cell = rng.integers(np.array(shape if within is None else [within] * len(shape)) - width + 1)
+        charges[tuple(slice(c, c + width) for c in cell)] += _weights(Window(width), rng.uniform(size=len(shape)))
+    return charges
+
+
+def _field(convolve, charges, execution=ONE_THREAD):
+    """Return the field at the nodes; the arrays of a convolution have a longer last axis."""
+    grid = np.zeros((*charges.shape[:-1], convolve.lengths[-1]))
+    grid[..., : charges.shape[-1]] = charges
+    return convolve(grid, execution)[..., : charges.shape[-1]]
+
+
+def _convolution(kernel, width, shape, dtype=np.float64, reach=np.inf):
+    return Convolution(kernel, Window(width), SPACING, shape, reach, dtype)
+
+
+@both_widths
+def test_window_is_a_spline(width, rng):
+    window, u = Window(width), rng.uniform(size=20)
+    spline = BSpline.basis_element(np.arange(width + 1.0))
+    where = u[:, None] + width - 1 - np.arange(width)
+    np.testing.assert_allclose(window.weights(u), spline(where), atol=1e-13)
+    np.testing.assert_allclose(window.slopes(u), spline(where, nu=1), atol=1e-12)
+    np.testing.assert_allclose(window.weights(u).sum(axis=1), 1.0, rtol=1e-13)
+
+
+@both_widths
+def test_transform_of_the_window_is_that_of_its_values_at_the_nodes(width):
+    nodes = np.arange(1 - width // 2, width // 2)
+    values = BSpline.basis_element(np.arange(width + 1.0))(nodes + width / 2)
+    angles = np.linspace(0.0, np.pi, 7)
+    want = (values * np.exp(1j * np.outer(angles, nodes))).sum(axis=1)
+    np.testing.assert_allclose(Window(width).transform(angles), want, atol=1e-14)
+
+
+@both_widths
+@all_shapes
 @pytest.mark.parametrize("kernel", Kernel)
-@pytest.mark.parametrize("shape", [(450, 450), (430, 95), (120, 500)])
-@pytest.mark.parametrize(("dtype", "bound"), [(np.float64, 1e-6), (np.float32, 1e-5)])
-def test_both_ways_agree(kernel, shape, dtype, bound):
-    grid = _charges(shape, dtype)
-    whole, split = (
-        Padded(kernel, SPACING, shape, dtype)(grid, ONE_THREAD),
-        Split(kernel, SPACING, shape, dtype)(grid, ONE_THREAD),
-    )
-    assert split.shape == whole.shape == shape
-    assert error(split, whole) < bound
+def test_spreading_convolving_and_gathering_reproduce_the_kernel(width, shape, kernel, rng):
+    """Nodes on which the window has been spread and gathered by hand, for two points in the middle of cells."""
+    window = Window(width)
+    charges, at = np.zeros(shape), []
+    for sign in (1.0, 0.5):
+        cell, u = rng.integers(1, np.array(shape) - width), rng.uniform(size=len(shape))
+        weights = _weights(window, u)
+        nodes = tuple(slice(c, c + width) for c in cell)
+        charges[nodes] += sign * weights
+        at.append((cell + u, nodes, weights))
+    field = _field(_convolution(kernel, width, shape), charges)
+    for position, nodes, weights in at:
+        squared = [np.sum((position - other) ** 2) * SPACING**2 for other, _, _ in at]
+        want = kernel(squared[0]) + 0.5 * kernel(squared[1])
+        assert np.sum(field[nodes] * weights) == pytest.approx(want, rel=3e-3 if width == 4 else 1e-5)
 
 
-@pytest.mark.parametrize("shape", [(60,), (40, 25)])
-def test_charges_do_not_meet_their_periodic_images(shape):
+@both_widths
+@all_shapes
+@pytest.mark.parametrize("kernel", Kernel)
+def test_charges_do_not_meet_their_periodic_images(width, shape, kernel):
     """A charge at one end has the same field at the other end as on a grid twice as large."""
-    grid, large = np.zeros(shape), np.zeros([2 * nodes for nodes in shape])
+    charges, large = np.zeros(shape), np.zeros([2 * nodes for nodes in shape])
     corner = (slice(8),) * len(shape)
-    grid[corner] = large[corner] = _charges((8,) * len(shape))
-    found, want = (
-        Padded(Kernel.STUDENT, SPACING, array.shape, np.float64)(array, ONE_THREAD)[
-            tuple(slice(nodes) for nodes in shape)
-        ]
-        for array in (grid, large)
-    )
+    charges[corner] = large[corner] = _charges((8,) * len(shape), width, within=8)
+    found = _field(_convolution(kernel, width, charges.shape), charges)
+    want = _field(_convolution(kernel, width, large.shape), large)[tuple(slice(nodes) for nodes in shape)]
     assert error(found, want) < 1e-6
 
 
-@pytest.mark.parametrize(
-    ("shape", "kind"), [((5000,), Padded), ((SPLIT_FROM - 1, 50), Padded), ((50, SPLIT_FROM), Split)]
-)
-def test_large_planes_are_split(shape, kind):
-    assert isinstance(choose_convolution(Kernel.STUDENT, 0.0, SPACING, shape, np.float32), kind)
+def test_a_kernel_of_short_range_needs_less_padding():
+    shape, reach = (300, 200), 6.5
+    assert padded_lengths(4, shape, reach / SPACING) < padded_lengths(4, shape, np.inf)
+    charges = _charges(shape, 4)
+    whole = _field(_convolution(Kernel.GAUSSIAN, 4, shape), charges)
+    assert error(_field(_convolution(Kernel.GAUSSIAN, 4, shape, reach=reach), charges), whole) < 1e-6
+
+
+@all_shapes
+def test_around_is_the_field_of_a_unit_charge(shape):
+    convolve = _convolution(Kernel.STUDENT, 4, shape)
+    charges = np.zeros(shape)
+    charges[tuple(nodes // 2 for nodes in shape)] = 1.0
+    near = tuple(slice(nodes // 2 - 3, nodes // 2 + 4) for nodes in shape)
+    np.testing.assert_allclose(convolve.around, _field(convolve, charges)[near], rtol=1e-9, atol=1e-9)
+
+
+@all_shapes
+def test_threads_leave_no_trace(shape):
+    shape = tuple(4 * nodes for nodes in shape)
+    charges, convolve = _charges(shape, 4), _convolution(Kernel.STUDENT, 4, shape, np.float32)
+    one = _field(convolve, charges, Threads(1))
+    for n_threads in (2, 3):
+        np.testing.assert_array_equal(_field(convolve, charges, Threads(n_threads)), one)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from snekhorn.embedding import descent as module
-from snekhorn.embedding.charge_grid import MOST_CELLS, GridSums
+from snekhorn.embedding import mesh_size
+from snekhorn.embedding.charge_grid import GridSums
 from snekhorn.embedding.charge_sums import DirectSums
 from snekhorn.embedding.descent import Stop, minimize
 from snekhorn.embedding.normalizations import DoublyStochastic, TotalNormalized
@@ -249,7 +250,7 @@ def test_no_early_phase():
 @pytest.mark.parametrize("make", [TotalNormalized, DoublyStochastic])
 @pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")  # on the way there
 def test_a_rate_too_large_is_an_error_that_names_it(kind, make, rate, monkeypatch):
-    monkeypatch.setitem(MOST_CELLS, 2, 100)  # for speed
+    monkeypatch.setattr(mesh_size, "MOST_NODES", 40_000)  # for speed
     with pytest.raises(NumericalOverflowError, match="overflowed"):
         descend(cluster_objective(kind, make), plan=short_schedule(rate=rate))
 

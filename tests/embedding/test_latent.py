@@ -4,7 +4,6 @@ from snekhorn.embedding.charge_grid import DEFAULT, TIGHT, GridSums
 from snekhorn.embedding.charge_sums import DirectSums, Kernel
 from snekhorn.embedding.latent import DIRECT_LIMIT, Latent, choose_method, make_charge_sums
 from snekhorn.embedding.normalizations import DoublyStochastic, RowNormalized, TotalNormalized
-from snekhorn.errors import InputError
 from snekhorn.runtime.execution import Threads
 
 
@@ -22,21 +21,16 @@ def test_normalisation_of_a_method(normalized, kind, self_loops):
     assert getattr(found, "self_loops", self_loops) == self_loops
 
 
-@pytest.mark.parametrize("d", [1, 2])
+@pytest.mark.parametrize("d", [1, 2, 3])
 def test_auto_takes_the_grid_for_many_points(d):
     assert choose_method("auto", DIRECT_LIMIT[d], d) == "exact"
     assert choose_method("auto", DIRECT_LIMIT[d] + 1, d) == "fft"
 
 
-def test_there_is_no_grid_in_three_dimensions():
-    assert choose_method("auto", 10**6, 3) == "exact"
-    with pytest.raises(InputError, match=r"method='fft'.*got 3; use 'exact' or 'auto'"):
-        choose_method("fft", 10, 3)
-
-
 @pytest.mark.parametrize("method", ["exact", "fft"])
-def test_a_method_asked_for_is_taken(method):
-    assert choose_method(method, 10, 2) == choose_method(method, 10**6, 2) == method
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_a_method_asked_for_is_taken(method, d):
+    assert choose_method(method, 10, d) == choose_method(method, 10**6, d) == method
 
 
 def test_sums_of_a_method():

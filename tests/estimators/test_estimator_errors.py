@@ -132,11 +132,6 @@ def test_good_parameters(kind, name, value):
 
 
 @each_estimator
-def test_no_grid_in_three_dimensions(kind, no_work):
-    _refused(kind(3, method="fft"), POINTS, "method='fft'", "n_components", "3", "use 'exact' or 'auto'")
-
-
-@each_estimator
 @pytest.mark.parametrize(
     ("X", "parts"),
     [

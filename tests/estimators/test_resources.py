@@ -143,19 +143,16 @@ def test_a_fit_that_was_refused_names_both_sizes(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:.*stopped at max_iter")
-@pytest.mark.parametrize(
-    ("n_components", "method", "remedy"),
-    [(3, "auto", "use n_components=2"), (2, "exact", "use method='auto'"), (1, "exact", "use method='auto'")],
-)
-def test_long_sums_are_said_first(n_components, method, remedy, monkeypatch):
+@pytest.mark.parametrize("n_components", [1, 2, 3])
+def test_long_sums_are_said_first(n_components, monkeypatch):
     monkeypatch.setattr(resources, "MANY_POINTS", N - 1)
     seen = []
     compute = SymmetricEntropicAffinity.compute
     monkeypatch.setattr(SymmetricEntropicAffinity, "compute", lambda *args: (seen.append(len(said)), compute(*args))[1])
     with pytest.warns(
-        UserWarning, match=f"all pairs of 60 points in {n_components} dim.* 1 minute .*; {remedy}"
+        UserWarning, match=f"all pairs of 60 points in {n_components} dim.* 1 minute .*; use method='auto'"
     ) as said:
-        quick(TSNEkhorn, n_components=n_components, method=method).fit(POINTS)
+        quick(TSNEkhorn, n_components=n_components, method="exact").fit(POINTS)
     assert seen == [1]
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from snekhorn.kernels.attraction import attract, energy
+from snekhorn.kernels.attraction import attract, attract_packed, energy, pack
 
 N = 30
 
@@ -36,14 +36,34 @@ def _tolerance(dtype):
     return 1e-12 if dtype is np.float64 else 2e-6
 
 
+def _packed(Z):
+    packed = np.full((N, 2 if Z.shape[1] < 3 else 4), np.nan, np.float32)
+    pack(0, 9, Z, packed)
+    pack(9, N, Z, packed)
+    np.testing.assert_array_equal(packed[:, : Z.shape[1]], Z.astype(np.float32))
+    assert not packed[:, Z.shape[1] :].any()
+    return packed.view(np.uint64).ravel()
+
+
 @both_kernels
 @any_dimension
 def test_attraction_is_the_formula(student, d, dtype):
     arrays, P, Z = _problem(d, dtype)
-    out = np.full((N, d), np.nan, dtype)
-    attract(0, N, *arrays, Z, student, out)
-    want = _terms(P, Z, student)[0]
-    np.testing.assert_allclose(out, want, atol=_tolerance(dtype) * np.abs(want).max())
+    out = np.ones((N, d))
+    attract(0, N, *arrays, Z, student, 3.0, out)
+    want = 1.0 + 3.0 * _terms(P, Z, student)[0]
+    np.testing.assert_allclose(out, want, rtol=_tolerance(dtype), atol=_tolerance(dtype))
+    np.testing.assert_array_equal(out[[4, N - 1]], 1.0)
+
+
+@both_kernels
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_attraction_of_packed_positions_is_the_formula(student, d):
+    arrays, P, Z = _problem(d, np.float32)
+    out = np.ones((N, d))
+    attract_packed(0, N, *arrays, _packed(Z), student, 3.0, out)
+    np.testing.assert_allclose(out, 1.0 + 3.0 * _terms(P, Z, student)[0], rtol=5e-6, atol=5e-6)
+    np.testing.assert_array_equal(out[[4, N - 1]], 1.0)
 
 
 @both_kernels
@@ -72,12 +92,13 @@ def test_energy_of_a_layout_that_overflowed_shows_it(student, d, value, want):
 @any_dimension
 def test_ranges_leave_the_other_rows_alone(student, d, dtype):
     arrays, _, Z = _problem(d, dtype)
-    whole, part = np.empty((N, d), dtype), np.full((N, d), np.nan, dtype)
-    attract(0, N, *arrays, Z, student, whole)
-    attract(7, 20, *arrays, Z, student, part)
-    np.testing.assert_array_equal(part[7:20], whole[7:20])
-    assert np.isnan(part[:7]).all()
-    assert np.isnan(part[20:]).all()
+    for loop in (attract, attract_packed) if dtype is np.float32 and d <= 3 else (attract,):
+        positions = Z if loop is attract else _packed(Z)
+        whole, part = np.zeros((N, d)), np.zeros((N, d))
+        loop(0, N, *arrays, positions, student, 1.0, whole)
+        loop(7, 20, *arrays, positions, student, 1.0, part)
+        np.testing.assert_array_equal(part[7:20], whole[7:20])
+        assert not np.delete(part, np.arange(7, 20), axis=0).any()
     costs, some = np.empty(N), np.full(N, np.nan)
     energy(0, N, *arrays, Z, student, costs)
     energy(7, 20, *arrays, Z, student, some)

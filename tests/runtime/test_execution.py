@@ -1,4 +1,5 @@
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -37,6 +38,57 @@ def test_an_error_on_a_thread_reaches_the_caller():
 
     with pytest.raises(ArithmeticError, match="rows"):
         Threads(2).run(loop, 10, MIN_WORK_FOR_THREADS)
+
+
+def test_all_threads_have_stopped_when_an_error_reaches_the_caller():
+    running, lock, both_here = [], threading.Lock(), threading.Barrier(2)
+
+    def loop(start, stop):
+        if start in (0, 1):
+            both_here.wait(timeout=60)
+        if start == 0:
+            raise ArithmeticError
+        with lock:
+            running.append(start)
+
+    with pytest.raises(ArithmeticError):
+        Threads(2).run(loop, 8, MIN_WORK_FOR_THREADS)
+    before = list(running)
+    Threads(2).run(lambda start, stop: None, 8, MIN_WORK_FOR_THREADS)
+    assert running == before
+
+
+def test_threads_that_never_started_keep_no_arrays():
+    """All threads of the pool are busy, so the caller makes all calls."""
+    threads, released = Threads(2), threading.Event()
+    busy = [threads._pool().submit(released.wait, 60) for _ in range(2)]
+    rows = np.zeros(10)
+    array = weakref.ref(rows)
+    threads.run(lambda start, stop, rows: rows[start:stop].fill(1.0), 10, MIN_WORK_FOR_THREADS, rows)
+    assert rows.all()
+    del rows
+    assert array() is None
+    released.set()
+    for future in busy:
+        future.result()
+
+
+@pytest.mark.parametrize("n_threads", [2, 3])
+def test_a_loop_may_run_loops(n_threads):
+    """Every thread of the pool may be waiting for others, so each caller must be able to do all of its work."""
+    seen, lock = [], threading.Lock()
+    threads = Threads(n_threads)
+
+    def inner(start, stop, row):
+        with lock:
+            seen.extend((row, i) for i in range(start, stop))
+
+    def outer(start, stop):
+        for row in range(start, stop):
+            threads.run(inner, 5, MIN_WORK_FOR_THREADS, row)
+
+    threads.run(outer, 6, MIN_WORK_FOR_THREADS)
+    assert sorted(seen) == [(row, i) for row in range(6) for i in range(5)]
 
 
 def test_a_loop_in_order_returns_its_result():

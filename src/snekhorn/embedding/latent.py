@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..errors import InputError
 from ..runtime.execution import Execution
 from .charge_grid import GridSums
 from .charge_sums import ChargeSums, DirectSums, Kernel
 from .normalizations import DoublyStochastic, Normalization, RowNormalized, TotalNormalized
 
-DIRECT_LIMIT = {1: 500, 2: 2000}  # points, by dimension; above this, the grid is faster than the direct sum
+DIRECT_LIMIT = {1: 500, 2: 2000, 3: 3000}  # points, by dimension; above this, the grid is faster than the direct sum
 
 SumMethod = Literal["exact", "fft"]
 Normalized = Literal["total", "rows", "both"]
@@ -55,12 +54,10 @@ class Latent:
 
 
 def choose_method(method: Literal["auto", "exact", "fft"], n: int, n_components: int) -> SumMethod:
-    """Return the method, choosing the faster one for "auto"; the grid needs one or two dimensions."""
-    if method == "fft" and n_components not in DIRECT_LIMIT:
-        raise InputError(f"method='fft' needs n_components=1 or 2, got {n_components}; use 'exact' or 'auto'.")
+    """Return the method, choosing the faster one for "auto"."""
     if method != "auto":
         return method
-    return "fft" if n > DIRECT_LIMIT.get(n_components, n) else "exact"
+    return "fft" if n > DIRECT_LIMIT[n_components] else "exact"
 
 
 def make_charge_sums(method: SumMethod, kernel: Kernel, execution: Execution) -> ChargeSums:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..kernels.sinkhorn import sinkhorn_step
 from .charge_sums import SMALLEST, Array, ChargeSums, log_of_others
 
 WARM_UP = 12  # maximum number of Sinkhorn steps on the first layout; with self-loops, each at least halves the error
@@ -63,9 +64,12 @@ class DoublyStochastic:
         if not self.self_loops:  # Q may then have negative eigenvalues, and a single step may overshoot
             self.balance(Z, tol=WARM_GAP, max_steps=WARM_UP)
         charges = self._warm_charges(Z)
-        phi, slope = self._field(Z, charges)
-        self.charges = _sinkhorn_step(charges, phi)
-        return (2.0 * charges)[:, None] * slope
+        phi, slope = self.sums(Z, charges) if self.self_loops else self.sums.of_others(Z, charges)
+        new_charges, repulsion = np.empty_like(charges), np.empty(Z.shape)
+        arrays = (charges, phi, slope, self.self_loops, LARGEST_CHARGE, new_charges, repulsion)
+        self.sums.execution.run(sinkhorn_step, len(Z), Z.size, *arrays)
+        self.charges = new_charges
+        return repulsion
 
     def value(self, Z: Array, row_sums: Array) -> float:
         charges = self._warm_charges(Z)
@@ -82,7 +86,7 @@ class DoublyStochastic:
             gap = float(self.sums.execution.max(np.abs(row_sums - 1.0)))
             if gap <= tol or step == max_steps:
                 break
-            charges = _sinkhorn_step(charges, phi)
+            charges = np.minimum(np.sqrt(charges) / np.sqrt(phi), LARGEST_CHARGE)  # the ratio itself could overflow
         self.charges = charges
         return gap
 
@@ -104,10 +108,6 @@ class DoublyStochastic:
             self.charges = np.full(Z.shape[0], Z.shape[0] ** -0.5)  # exact if all points coincide
             self.balance(Z, tol=WARM_GAP, max_steps=WARM_UP)
         return self.charges
-
-
-def _sinkhorn_step(charges: Array, phi: Array) -> Array:
-    return np.minimum(np.sqrt(charges) / np.sqrt(phi), LARGEST_CHARGE)  # the ratio itself could overflow
 
 
 class TotalNormalized:

@@ -25,7 +25,7 @@ from scipy import sparse
 
 from ..errors import NumericalOverflowError
 from ..geometry.inputs import check_no_empty_row
-from ..kernels.attraction import attract, energy
+from ..kernels.attraction import attract, attract_packed, energy, pack
 from ..kernels.graph_rows import permute_rows
 from ..runtime.execution import Execution
 from .charge_sums import OVERFLOW, Array, Kernel
@@ -114,11 +114,16 @@ class Objective:
 
     def gradient(self, Z: Array, exaggeration: float = 1.0) -> Array:
         """Return n times the gradient (n, d) of the loss, with the attraction multiplied by `exaggeration`."""
-        if not self.execution.max(np.abs(Z)) < WIDEST:  # NaN also fails this test
+        largest = self._largest_coordinate(Z)
+        if not largest < WIDEST:  # NaN also fails this test
             raise NumericalOverflowError(OVERFLOW)
-        attraction = np.empty(Z.shape, dtype=self._data.dtype)
-        self._run_over_pairs(attract, Z, attraction)
-        return self.normalization.repulsion(Z, self.row_sums) + (4.0 * exaggeration) * attraction
+        gradient = self.normalization.repulsion(Z, self.row_sums)
+        pairs, student = (self._indptr, self._indices, self._data), self.kernel is Kernel.STUDENT
+        packed = self._data.dtype == np.float32 and largest < PRECISE
+        loop, positions = (attract_packed, self._pack(Z)) if packed else (attract, np.ascontiguousarray(Z, dtype=float))
+        arguments = (*pairs, positions, student, 4.0 * exaggeration, gradient)
+        self.execution.run(loop, self.n_points, self._data.size, *arguments)
+        return gradient
 
     def pull_of_hubs(self) -> Array | None:
         """Return the attraction of each point relative to the average, if it limits the step; otherwise None.
@@ -133,7 +138,10 @@ class Objective:
     def loss(self, Z: Array, exaggeration: float = 1.0) -> float:
         """Return the loss, with the attraction term multiplied by `exaggeration`; raise if it is not finite."""
         energies = np.empty(self.n_points)
-        self._run_over_pairs(energy, Z, energies)
+        dtype = self._data.dtype if self._largest_coordinate(Z) < PRECISE else np.float64
+        pairs, positions = (self._indptr, self._indices, self._data), np.ascontiguousarray(Z, dtype=dtype)
+        arguments = (*pairs, positions, self.kernel is Kernel.STUDENT, energies)
+        self.execution.run(energy, self.n_points, self._data.size, *arguments)
         attraction = float(self.execution.sum(energies))
         total = self.negative_entropy + exaggeration * attraction + self.normalization.value(Z, self.row_sums)
         return _finite(total / self.n_points)
@@ -181,10 +189,14 @@ class Objective:
         """Forget the layouts so far, after one that overflowed."""
         self.normalization.reset()
 
-    def _run_over_pairs(self, loop: Any, Z: Array, out: Array) -> None:
-        dtype = self._data.dtype if self.execution.max(np.abs(Z)) < PRECISE else np.float64
-        arrays = (self._indptr, self._indices, self._data, np.ascontiguousarray(Z, dtype=dtype))
-        self.execution.run(loop, self.n_points, self._data.size, *arrays, self.kernel is Kernel.STUDENT, out)
+    def _largest_coordinate(self, Z: Array) -> float:
+        return float(np.maximum(self.execution.max(Z), -self.execution.min(Z)))
+
+    def _pack(self, Z: Array) -> NDArray[np.uint64]:
+        """Return positions in float32, two coordinates per word."""
+        packed = np.empty((len(Z), 2 if Z.shape[1] < 3 else 4), np.float32)
+        self.execution.run(pack, len(Z), Z.size, Z, packed)
+        return packed.view(np.uint64).ravel()
 
 
 def _finite(loss: float) -> float:

@@ -14,7 +14,6 @@ import numpy as np
 
 from ..affinities.affinity import Affinity
 from ..embedding.descent import EmbeddingReport
-from ..embedding.latent import choose_method
 from ..errors import InputTypeError
 from ..geometry.distance_metrics import check_metric
 from ..geometry.neighbor_index import NeighborIndex
@@ -188,7 +187,6 @@ def check_layout_model(model: Any, parts: Mapping[str, Any]) -> None:
     n, d = model.embedding_.shape
     if n < 2 or not 1 <= d <= 3:
         raise PartError(f"embedding_ has the shape {n} x {d}")
-    choose_method(model.report_.method, n, d)
     for name in ("affinity_report_", "perplexity_"):
         if not model.takes_affinity and not hasattr(model, name):
             raise PartError(f"{name!r} is missing")

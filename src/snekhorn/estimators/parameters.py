@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator
 
 from ..affinities.affinity import Affinity
 from ..embedding.descent import Callback
-from ..embedding.latent import choose_method
 from ..embedding.schedule import OptimizerName
 from ..errors import InputError, NumericalOverflowError
 from ..geometry.costs import count_neighbors
@@ -103,7 +102,6 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         check_choice(self.optimizer, "optimizer", ("momentum", "adam"))
         check_count(self.max_iter, "max_iter")
         check_choice(self.method, "method", ("auto", "exact", "fft"))
-        choose_method(self.method, 2, self.n_components)
         check_jobs(self.n_jobs)
         check_seed(self.random_state)
         if not isinstance(self.verbose, bool | np.bool_):  # accept numbers, the verbosity levels of other packages

@@ -8,7 +8,6 @@ import numpy as np
 from scipy import sparse
 
 from ..affinities.affinity import Affinity
-from ..embedding.latent import DIRECT_LIMIT
 from ..errors import InputError
 from ..geometry.costs import GRAPH_REMEDY, count_neighbors, graph_bytes
 from ..geometry.preprocessing import components_bytes
@@ -83,10 +82,9 @@ def warn_of_long_sums(name: str, n: int, n_components: int, max_iter: int, execu
     hours = float(n) * n * max_iter / (PAIRS_PER_SECOND * execution.n_threads * 3600.0)
     minutes = max(round(60.0 * hours), 1)
     duration = f"{hours:.0f} hours" if hours >= 2.0 else f"{minutes} minute{'s' * (minutes > 1)}"
-    remedy = "use method='auto'" if n_components in DIRECT_LIMIT else "use n_components=2"
     warn(
         f"{name}: sums over all pairs of {n:,} points in {n_components} dimension{'s' * (n_components > 1)} may take "
-        f"{duration} with max_iter={max_iter}; {remedy}, lower max_iter, or use a sample of the points."
+        f"{duration} with max_iter={max_iter}; use method='auto', lower max_iter, or use a sample of the points."
     )
 
 

@@ -11,14 +11,17 @@ from .arithmetic import fast_log
 from .compilation import FAST, compiled, inlined
 from .graph_rows import longest_row
 
+HALF, MASK = np.uint64(32), np.uint64(2**32 - 1)  # shift and mask that separate the two halves of a word
+
 
 @inlined(fastmath=FAST)
-def _attract_in_plane(p, near, z, x, y, student):
+def _attract_in_plane(begin, end, indices, p, z, i, student):
     """Return sum_j P_ij dC/dr^2 (z_i - z_j) in two dimensions."""
     by_x = by_y = z.dtype.type(0.0)
     one = z.dtype.type(1.0)
-    for k in range(p.size):
-        dx, dy = x - z[near[k], 0], y - z[near[k], 1]
+    x, y = z[i, 0], z[i, 1]
+    for k in range(begin, end):
+        dx, dy = x - z[indices[k], 0], y - z[indices[k], 1]
         weight = p[k] / (one + dx * dx + dy * dy) if student else p[k]
         by_x += weight * dx
         by_y += weight * dy
@@ -26,11 +29,11 @@ def _attract_in_plane(p, near, z, x, y, student):
 
 
 @inlined(fastmath=FAST)
-def _attract(p, near, z, i, student, out):
+def _attract(begin, end, indices, p, z, i, student, out):
     """Compute sum_j P_ij dC/dr^2 (z_i - z_j) in any number of dimensions."""
     out[:] = 0.0
-    for k in range(p.size):
-        j = near[k]
+    for k in range(begin, end):
+        j = indices[k]
         weight = p[k]
         if student:
             squared = z.dtype.type(1.0)
@@ -42,14 +45,86 @@ def _attract(p, near, z, i, student, out):
 
 
 @compiled
-def attract(start, stop, indptr, indices, p, z, student, out):
-    """Compute sum_j P_ij dC/dr^2 (z_i - z_j) for every row i."""
+def attract(start, stop, indptr, indices, p, z, student, factor, out):
+    """Add `factor` times sum_j P_ij dC/dr^2 (z_i - z_j) to every row i of `out`."""
+    pull = np.empty(z.shape[1], z.dtype)
     for i in range(start, stop):
-        row = slice(indptr[i], indptr[i + 1])
+        begin, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
         if z.shape[1] == 2:
-            out[i, 0], out[i, 1] = _attract_in_plane(p[row], indices[row], z, z[i, 0], z[i, 1], student)
+            pull[0], pull[1] = _attract_in_plane(begin, end, indices, p, z, i, student)
         else:
-            _attract(p[row], indices[row], z, i, student, out[i])
+            _attract(begin, end, indices, p, z, i, student, pull)
+        for axis in range(z.shape[1]):
+            out[i, axis] += factor * pull[axis]
+
+
+@compiled
+def pack(start, stop, z, packed):
+    """Copy positions into columns of float32; columns without a coordinate are zero."""
+    for i in range(start, stop):
+        for axis in range(packed.shape[1]):
+            packed[i, axis] = z[i, axis] if axis < z.shape[1] else 0.0
+
+
+@inlined
+def _low(word):
+    """Return the first of the two float32 values of a word."""
+    return np.uint32(word & MASK).view(np.float32)
+
+
+@inlined
+def _high(word):
+    """Return the second one; a function that returned both would make the compiler read memory twice."""
+    return np.uint32(word >> HALF).view(np.float32)
+
+
+@inlined(fastmath=FAST)
+def _attract_packed_in_plane(begin, end, indices, p, words, i, student):
+    """Return sum_j P_ij dC/dr^2 (z_i - z_j) in up to two dimensions."""
+    by_x = by_y = np.float32(0.0)
+    one = np.float32(1.0)
+    x, y = _low(words[i]), _high(words[i])
+    for k in range(begin, end):
+        word = words[indices[k]]
+        dx, dy = x - _low(word), y - _high(word)
+        weight = p[k] / (one + dx * dx + dy * dy) if student else p[k]
+        by_x += weight * dx
+        by_y += weight * dy
+    return by_x, by_y
+
+
+@inlined(fastmath=FAST)
+def _attract_packed_in_space(begin, end, indices, p, words, i, student):
+    """Return the same in three dimensions."""
+    by_x = by_y = by_w = np.float32(0.0)
+    one = np.float32(1.0)
+    x, y, w = _low(words[2 * i]), _high(words[2 * i]), _low(words[2 * i + 1])
+    for k in range(begin, end):
+        j = np.uint64(2) * indices[k]
+        word, last = words[j], words[j + np.uint64(1)]
+        dx, dy, dw = x - _low(word), y - _high(word), w - _low(last)
+        weight = p[k] / (one + dx * dx + dy * dy + dw * dw) if student else p[k]
+        by_x += weight * dx
+        by_y += weight * dy
+        by_w += weight * dw
+    return by_x, by_y, by_w
+
+
+@compiled
+def attract_packed(start, stop, indptr, indices, p, words, student, factor, out):
+    """Compute the same as `attract` from positions in float32, two coordinates per word of 64 bits.
+
+    A word is read at once, so this loop takes two thirds of the time.
+    """
+    for i in range(start, stop):
+        begin, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        if out.shape[1] < 3:
+            x, y = _attract_packed_in_plane(begin, end, indices, p, words, i, student)
+            pull = (x, y, np.float32(0.0))
+        else:
+            pull = _attract_packed_in_space(begin, end, indices, p, words, i, student)
+        for axis in range(out.shape[1]):
+            out[i, axis] += factor * pull[axis]
 
 
 @inlined(fastmath=FAST)

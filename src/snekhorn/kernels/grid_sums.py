@@ -1,173 +1,233 @@
-"""Spread charges onto a grid and gather fields from it, with a B-spline of degree 7 as the window.
+"""Spread charges onto a grid and gather fields from it, with a B-spline as the window.
 
-A point in cell c, at a fraction u of the cell (0 <= u < 1), touches the WIDTH nodes c, c + 1, ... along every axis.
-The weight of its k-th node is a polynomial in u with coefficients `window[:, k]`, highest power first. `cell` and
-`fraction` have one row per axis.
+Positions are in units of the spacing, one row per axis. A point at c + u along an axis, with c an integer and
+0 <= u < 1, touches the nodes c, c + 1, ... The weight of its k-th node is a polynomial in u with coefficients
+`window[:, k]`, highest power first. The length of the tuple `taps` is the number of nodes touched per axis: the
+compiler knows the length of a tuple, and unrolls the loops over nodes.
 
-Points are sorted by row of cells, and row r begins at `first[r]`. Every node of a plane therefore sums its charges in
-the same order for any number of threads. `excess` tabulates, as a function of the fraction, by how much the grid
-overestimates the field of a unit charge at its own position.
+Points are sorted by box, in rows of boxes, and row r begins at `first[r]`. Every node therefore sums its charges in the
+same order for any number of threads. `sides` are the sides of a box in units of the spacing, and `box` is the first of
+them. For the sort, every thread counts and moves one chunk of the points.
 """
 
 import numpy as np
 
 from .compilation import FAST, compiled, inlined
 
-WIDTH = 8  # nodes that a point touches along an axis: the degree of the B-spline plus 1
 BATCH = 64  # points weighted together: enough for vector instructions, few enough for their weights to stay in cache
-RATIO = 8  # width of a coarse cell in fine cells
-BELOW_ONE = 1.0 - 2.0**-24  # the largest float32 below 1: a fraction must not round up to 1
 
 
-@inlined(fastmath=FAST)
-def _weigh(window, u, turned, out):
-    """Compute out_ik = p_k(u_i) for a batch of points, column by column so that the inner loop vectorises."""
-    for k in range(WIDTH):
-        a, b, c, d = window[0, k], window[1, k], window[2, k], window[3, k]
-        e, f, g, h = window[4, k], window[5, k], window[6, k], window[7, k]
-        for i in range(u.size):
-            x = u[i]
-            turned[k, i] = ((((((a * x + b) * x + c) * x + d) * x + e) * x + f) * x + g) * x + h
-    for i in range(u.size):
-        for k in range(WIDTH):
-            out[i, k] = turned[k, i]
-
-
-@inlined(fastmath=FAST)
-def _add(line, weight, w):
-    """Add weight w_k to line_k."""
-    a, b, c, d = line[0] + weight * w[0], line[1] + weight * w[1], line[2] + weight * w[2], line[3] + weight * w[3]
-    e, f, g, h = line[4] + weight * w[4], line[5] + weight * w[5], line[6] + weight * w[6], line[7] + weight * w[7]
-    line[0], line[1], line[2], line[3], line[4], line[5], line[6], line[7] = a, b, c, d, e, f, g, h
-
-
-@inlined(fastmath=FAST)
-def _dot(line, w):
-    """Return sum_k line_k w_k."""
-    total = line[0] * w[0]
-    for k in range(1, WIDTH):
-        total += line[k] * w[k]
-    return total
+@inlined
+def _box_of(z, i, low, inverse, sides, n_boxes):
+    """Return the index of a point's box, with the last axis varying fastest."""
+    index = 0
+    for axis in range(z.shape[1]):
+        index = index * n_boxes[axis] + int((z[i, axis] - low[axis]) * inverse / sides[axis])
+    return index
 
 
 @compiled
-def count_rows(z, low, inverse, first):
-    """Count points: first[r + 1] is the number of points in the rows of cells 0 ... r."""
-    first[:] = 0
-    for i in range(z.shape[0]):
-        first[int((z[i, 0] - low[0]) * inverse) + 1] += 1
-    for row in range(first.size - 1):
-        first[row + 1] += first[row]
+def count_points(start, stop, z, low, inverse, sides, n_boxes, box_of, counts):
+    """Compute every point's box, and count the points of every chunk per box; a chunk is a range of points."""
+    n, n_chunks = z.shape[0], counts.shape[0]
+    for chunk in range(start, stop):
+        counts[chunk] = 0
+        for i in range(n * chunk // n_chunks, n * (chunk + 1) // n_chunks):
+            box_of[i] = _box_of(z, i, low, inverse, sides, n_boxes)
+            counts[chunk, box_of[i]] += 1
 
 
 @compiled
-def sort_by_row(z, charges, low, inverse, first, order, cell, fraction, charge):
-    """Compute the cell, fraction and charge of every point, stably sorted by row of cells."""
-    free = first.copy()
-    for i in range(z.shape[0]):
-        row = int((z[i, 0] - low[0]) * inverse)
-        k = free[row]
-        free[row] += 1
-        order[k] = i
-        charge[k] = charges[i]
-        for axis in range(z.shape[1]):
-            position = (z[i, axis] - low[axis]) * inverse
-            cell[axis, k] = int(position)
-            fraction[axis, k] = min(position - int(position), BELOW_ONE)
+def start_boxes(counts, first):
+    """Compute the start of every box, and replace the counts by the start of every chunk in every box."""
+    total = 0
+    for box in range(counts.shape[1]):
+        first[box] = total
+        for chunk in range(counts.shape[0]):
+            count = counts[chunk, box]
+            counts[chunk, box] = total
+            total += count
+    first[counts.shape[1]] = total
 
 
 @compiled
-def spread_line(cell, fraction, charge, window, grid):
+def sort_points(start, stop, z, charges, low, inverse, most, box_of, places, order, position, charge):
+    """Sort the points stably by box: indices, positions in units of the spacing, and charges, limited to `most`.
+
+    `places` are the starts of every chunk in every box; the loop moves them.
+    """
+    n, n_chunks = z.shape[0], places.shape[0]
+    for chunk in range(start, stop):
+        for i in range(n * chunk // n_chunks, n * (chunk + 1) // n_chunks):
+            k = places[chunk, box_of[i]]
+            places[chunk, box_of[i]] = k + 1
+            order[k], charge[k] = i, min(charges[i], most)
+            for axis in range(z.shape[1]):
+                position[axis, k] = (z[i, axis] - low[axis]) * inverse
+
+
+@inlined(fastmath=FAST)
+def _weigh(taps, window, position, begin, end, out):
+    """Compute out[k, i] = p_k(u_i) for a batch of points; the inner loop vectorises."""
+    for k in range(len(taps)):
+        for i in range(begin, end):
+            u = position[i] - np.floor(position[i])
+            value = window[0, k]
+            for power in range(1, len(taps)):
+                value = value * u + window[power, k]
+            out[k, i - begin] = value
+
+
+@inlined
+def _points_of_rows(start, stop, n_taps, first, box):
+    """Return the range of points that may touch these rows of nodes; it may contain other points at its ends."""
+    last_row = first.size - 1
+    begin = max(0, int((start - n_taps) / box) - 1)
+    end = int(stop / box) + 1
+    return first[min(begin, last_row)], first[min(end, last_row)]
+
+
+@compiled
+def spread_line(start, stop, taps, first, box, position, charge, window, grid):
     """Compute the charges at the nodes of a line: the sums of charge w_a(u) over points."""
-    weights, turned = np.empty((BATCH, WIDTH), window.dtype), np.empty((WIDTH, BATCH), window.dtype)
-    grid[:] = 0.0
-    for begin in range(0, charge.size, BATCH):
-        end = min(begin + BATCH, charge.size)
-        _weigh(window, fraction[0, begin:end], turned, weights)
-        for i in range(begin, end):
-            _add(grid[cell[0, i] : cell[0, i] + WIDTH], charge[i], weights[i - begin])
-
-
-@compiled
-def gather_line(start, stop, order, cell, fraction, charge, window, slope, field, excess, out):
-    """Compute the field and its derivative at the points, as the two columns of `out`."""
-    weights, turned = np.empty((2, BATCH, WIDTH), window.dtype), np.empty((WIDTH, BATCH), window.dtype)
-    for begin in range(start, stop, BATCH):
-        end = min(begin + BATCH, stop)
-        _weigh(window, fraction[0, begin:end], turned, weights[0])
-        _weigh(slope, fraction[0, begin:end], turned, weights[1])
-        for i in range(begin, end):
-            line = field[cell[0, i] : cell[0, i] + WIDTH]
-            own = excess[int(fraction[0, i] * excess.shape[0])]
-            for k in range(2):
-                out[order[i], k] = _dot(line, weights[k, i - begin]) - charge[i] * own[k]
-
-
-@compiled
-def spread_plane(start, stop, first, cell, fraction, charge, window, grid):
-    """Compute the charges at the nodes of a plane, the sums of charge w_a(u) w_b(v), for rows of the grid."""
-    down, across = np.empty((BATCH, WIDTH), window.dtype), np.empty((BATCH, WIDTH), window.dtype)
-    turned = np.empty((WIDTH, BATCH), window.dtype)
+    weights = np.empty((len(taps), BATCH), window.dtype)
     grid[start:stop] = 0.0
-    last = first[min(stop, first.size - 1)]
-    for begin in range(first[max(0, min(start - WIDTH + 1, first.size - 1))], last, BATCH):
+    least, last = _points_of_rows(start, stop, len(taps), first, box)
+    for begin in range(least, last, BATCH):
         end = min(begin + BATCH, last)
-        _weigh(window, fraction[0, begin:end], turned, down)
-        _weigh(window, fraction[1, begin:end], turned, across)
+        _weigh(taps, window, position[0], begin, end, weights)
         for i in range(begin, end):
-            row, column = cell[0, i], cell[1, i]
-            for a in range(max(0, start - row), min(WIDTH, stop - row)):
-                _add(grid[row + a, column : column + WIDTH], charge[i] * down[i - begin, a], across[i - begin])
+            node = int(position[0, i])
+            for a in range(max(0, start - node), min(len(taps), stop - node)):
+                grid[node + a] += charge[i] * weights[a, i - begin]
 
 
 @compiled
-def gather_plane(start, stop, order, cell, fraction, charge, window, slope, field, excess, out):
-    """Compute the field and both derivatives at the points, as the three columns of `out`."""
-    down, across = np.empty((BATCH, WIDTH), window.dtype), np.empty((BATCH, WIDTH), window.dtype)
-    down_slope, across_slope = np.empty((BATCH, WIDTH), window.dtype), np.empty((BATCH, WIDTH), window.dtype)
-    turned = np.empty((WIDTH, BATCH), window.dtype)
+def spread_plane(start, stop, taps, first, box, position, charge, window, grid):
+    """Compute the charges at the nodes of a plane, the sums of charge w_a(u) w_b(v), for rows of the grid."""
+    down, across = np.empty((len(taps), BATCH), window.dtype), np.empty((len(taps), BATCH), window.dtype)
+    grid[start:stop] = 0.0
+    least, last = _points_of_rows(start, stop, len(taps), first, box)
+    for begin in range(least, last, BATCH):
+        end = min(begin + BATCH, last)
+        _weigh(taps, window, position[0], begin, end, down)
+        _weigh(taps, window, position[1], begin, end, across)
+        for i in range(begin, end):
+            m, row, column = i - begin, int(position[0, i]), int(position[1, i])
+            for a in range(max(0, start - row), min(len(taps), stop - row)):
+                weight = charge[i] * down[a, m]
+                for b in range(len(taps)):
+                    grid[row + a, column + b] += weight * across[b, m]
+
+
+@compiled
+def spread_space(start, stop, taps, first, box, position, charge, window, grid):
+    """Compute the charges at the nodes in space, the sums of charge w_a(u) w_b(v) w_c(w), for slabs of the grid."""
+    weights = np.empty((3, len(taps), BATCH), window.dtype)
+    grid[start:stop] = 0.0
+    least, last = _points_of_rows(start, stop, len(taps), first, box)
+    for begin in range(least, last, BATCH):
+        end = min(begin + BATCH, last)
+        for axis in range(3):
+            _weigh(taps, window, position[axis], begin, end, weights[axis])
+        for i in range(begin, end):
+            m, slab, row, column = i - begin, int(position[0, i]), int(position[1, i]), int(position[2, i])
+            for a in range(max(0, start - slab), min(len(taps), stop - slab)):
+                for b in range(len(taps)):
+                    weight = charge[i] * weights[0, a, m] * weights[1, b, m]
+                    for c in range(len(taps)):
+                        grid[slab + a, row + b, column + c] += weight * weights[2, c, m]
+
+
+@compiled
+def multiply(start, stop, factors, values):
+    """Multiply rows of complex values by real factors, in place."""
+    for i in range(start, stop):
+        for j in range(factors.shape[1]):
+            values[i, j] *= factors[i, j]
+
+
+@compiled
+def gather_line(start, stop, taps, order, position, charge, window, slope, field, excess, near, out):
+    """Compute the field and its derivative at the points, as the two columns of `out`.
+
+    `near` is the part of the field that is not on the grid, in sorted order; `out` is in the order of the layout.
+    """
+    weights, slopes = np.empty((len(taps), BATCH), window.dtype), np.empty((len(taps), BATCH), window.dtype)
     for begin in range(start, stop, BATCH):
         end = min(begin + BATCH, stop)
-        u, v = fraction[0, begin:end], fraction[1, begin:end]
-        _weigh(window, u, turned, down)
-        _weigh(window, v, turned, across)
-        _weigh(slope, u, turned, down_slope)
-        _weigh(slope, v, turned, across_slope)
+        _weigh(taps, window, position[0], begin, end, weights)
+        _weigh(taps, slope, position[0], begin, end, slopes)
         for i in range(begin, end):
-            m, row, column = i - begin, cell[0, i], cell[1, i]
-            value = by_row = by_column = window.dtype.type(0.0)
-            for a in range(WIDTH):
-                line = field[row + a, column : column + WIDTH]
-                along = _dot(line, across[m])
-                value += down[m, a] * along
-                by_row += down_slope[m, a] * along
-                by_column += down[m, a] * _dot(line, across_slope[m])
-            own = excess[int(u[m] * excess.shape[0]), int(v[m] * excess.shape[1])]
+            m, node = i - begin, int(position[0, i])
+            value = derivative = window.dtype.type(0.0)
+            for a in range(len(taps)):
+                value += weights[a, m] * field[node + a]
+                derivative += slopes[a, m] * field[node + a]
+            u = int((position[0, i] - node) * excess.shape[0])
+            out[order[i], 0] = near[i, 0] + value - charge[i] * excess[u, 0]
+            out[order[i], 1] = near[i, 1] + derivative - charge[i] * excess[u, 1]
+
+
+@compiled
+def gather_plane(start, stop, taps, order, position, charge, window, slope, field, excess, near, out):
+    """Compute the field and both derivatives at the points, as the three columns of `out`."""
+    w = np.empty((4, len(taps), BATCH), window.dtype)
+    zero = window.dtype.type(0.0)
+    for begin in range(start, stop, BATCH):
+        end = min(begin + BATCH, stop)
+        for axis in range(2):
+            _weigh(taps, window, position[axis], begin, end, w[axis])
+            _weigh(taps, slope, position[axis], begin, end, w[2 + axis])
+        for i in range(begin, end):
+            m, row, column = i - begin, int(position[0, i]), int(position[1, i])
+            value = by_row = by_column = zero
+            for a in range(len(taps)):
+                along = along_slope = zero
+                for b in range(len(taps)):
+                    along += field[row + a, column + b] * w[1, b, m]
+                    along_slope += field[row + a, column + b] * w[3, b, m]
+                value += w[0, a, m] * along
+                by_row += w[2, a, m] * along
+                by_column += w[0, a, m] * along_slope
+            u = int((position[0, i] - row) * excess.shape[0])
+            v = int((position[1, i] - column) * excess.shape[1])
             k = order[i]
-            out[k, 0] = value - charge[i] * own[0]
-            out[k, 1] = by_row - charge[i] * own[1]
-            out[k, 2] = by_column - charge[i] * own[2]
-
-
-@inlined(fastmath=FAST)
-def _add_row(row, weight, out):
-    """Add weight times row to out."""
-    for k in range(out.size):
-        out[k] += weight * row[k]
+            out[k, 0] = near[i, 0] + value - charge[i] * excess[u, v, 0]
+            out[k, 1] = near[i, 1] + by_row - charge[i] * excess[u, v, 1]
+            out[k, 2] = near[i, 2] + by_column - charge[i] * excess[u, v, 2]
 
 
 @compiled
-def restrict_rows(start, stop, fine, table, coarse):
-    """Restrict rows to a grid RATIO times as coarse: coarse_c = sum_a table[a % RATIO, c - a // RATIO] fine_a."""
-    for c in range(start, stop):
-        coarse[c] = 0.0
-        for a in range(max(0, RATIO * (c - WIDTH + 1)), min(fine.shape[0], RATIO * (c + 1))):
-            _add_row(fine[a], table[a % RATIO, c - a // RATIO], coarse[c])
-
-
-@compiled
-def prolong_rows(start, stop, coarse, table, fine):
-    """Prolong coarse rows, by the transpose of the restriction, and add them to the fine rows."""
-    for a in range(start, stop):
-        for k in range(WIDTH):
-            _add_row(coarse[a // RATIO + k], table[a % RATIO, k], fine[a])
+def gather_space(start, stop, taps, order, position, charge, window, slope, field, excess, near, out):
+    """Compute the field and its three derivatives at the points, as the four columns of `out`."""
+    w = np.empty((6, len(taps), BATCH), window.dtype)
+    total = np.empty(4, window.dtype)
+    zero = window.dtype.type(0.0)
+    for begin in range(start, stop, BATCH):
+        end = min(begin + BATCH, stop)
+        for axis in range(3):
+            _weigh(taps, window, position[axis], begin, end, w[axis])
+            _weigh(taps, slope, position[axis], begin, end, w[3 + axis])
+        for i in range(begin, end):
+            m, slab, row, column = i - begin, int(position[0, i]), int(position[1, i]), int(position[2, i])
+            total[:] = zero
+            for a in range(len(taps)):
+                value = by_row = by_column = zero
+                for b in range(len(taps)):
+                    along = along_slope = zero
+                    for c in range(len(taps)):
+                        along += field[slab + a, row + b, column + c] * w[2, c, m]
+                        along_slope += field[slab + a, row + b, column + c] * w[5, c, m]
+                    value += w[1, b, m] * along
+                    by_row += w[4, b, m] * along
+                    by_column += w[1, b, m] * along_slope
+                total[0] += w[0, a, m] * value
+                total[1] += w[3, a, m] * value
+                total[2] += w[0, a, m] * by_row
+                total[3] += w[0, a, m] * by_column
+            t = int((position[0, i] - slab) * excess.shape[0])
+            u = int((position[1, i] - row) * excess.shape[1])
+            v = int((position[2, i] - column) * excess.shape[2])
+            for k in range(4):
+                out[order[i], k] = near[i, k] + total[k] - charge[i] * excess[t, u, v, k]

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
@@ -76,10 +77,16 @@ class Threads:
             loop(0, n_rows, *args)
             return
         n_ranges = min(n_rows, self.n_threads * RANGES_PER_THREAD)
-        edges = [n_rows * i // n_ranges for i in range(n_ranges + 1)]
-        futures = [self._pool().submit(loop, start, stop, *args) for start, stop in pairwise(edges)]
-        for future in futures:
-            future.result()
+        ranges = pairwise(n_rows * i // n_ranges for i in range(n_ranges + 1))
+        calls = deque(partial(loop, start, stop, *args) for start, stop in ranges)
+        helpers = [self._pool().submit(_make_calls, calls) for _ in range(min(self.n_threads, n_ranges) - 1)]
+        try:
+            _make_calls(calls)
+        finally:
+            calls.clear()  # after an error; a helper that is cancelled below may keep the deque for a while
+            for helper in helpers:
+                if not helper.cancel():  # it has started
+                    helper.result()
 
     def run_in_order(self, loop: Callable[..., Result], *args: Any) -> Result:
         return loop(*args)
@@ -98,6 +105,17 @@ class Threads:
         if key not in _pools:  # if two callers race, setdefault keeps one pool; the other has no threads yet
             _pools.setdefault(key, ThreadPoolExecutor(self.n_threads, thread_name_prefix="snekhorn"))
         return _pools[key]
+
+
+def _make_calls(calls: deque[partial[None]]) -> None:
+    """Make the calls that remain; threads may share them."""
+    while True:
+        try:
+            call = calls.popleft()  # documented to be safe between threads
+        except IndexError:
+            return
+        call()
+        del call  # its arrays may be large
 
 
 def run_in_blocks(execution: Execution, task: Callable[[slice], None], n_rows: int, size: int, work: int) -> None:

@@ -1,0 +1,300 @@
+"""Compute the field of charges in a box: the smooth part of the kernel on a grid, the rest over near pairs of points.
+
+The Student kernel 1 / (1 + s), with s the squared distance, is split at a radius r:
+
+    x = 1 - (1 + s) / (1 + r^2)         near part  x^m / (1 + s) for s < r^2, and 0 beyond
+                                        far part   (1 - x^m) / (1 + s) for s < r^2, and 1 / (1 + s) beyond
+
+The far part is a polynomial in s inside the radius, and its first m - 1 derivatives are continuous at the radius, so
+cells of a quarter of the radius resolve it. The near part is summed directly over pairs of points in boxes that are
+near to each other. In small and dense layouts, and for the Gaussian kernel, there is no near part: the grid resolves
+the whole kernel.
+
+The grid is least accurate for the field of a charge at its own position. This error is known, so it is subtracted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import NumericalOverflowError
+from ..kernels.grid_sums import (
+    count_points,
+    gather_line,
+    gather_plane,
+    gather_space,
+    sort_points,
+    spread_line,
+    spread_plane,
+    spread_space,
+    start_boxes,
+)
+from ..kernels.near_sums import near_sums
+from ..runtime.execution import Execution
+from .charge_sums import OVERFLOW, Array, Kernel
+from .convolution import Convolution, Profile, Window
+from .mesh_size import (
+    PAIRS_PER_POINT,
+    REACH,
+    SLACK,
+    Accuracy,
+    affordable,
+    boxes_per_radius,
+    choose_radius,
+    widest_cell,
+)
+
+FEWEST_CELLS = 32  # along the layout's widest axis; with fewer, small layouts would fall into a handful of cells
+SMALLEST_CELL = 1e-4  # smaller cells would only add rounding errors
+ROUNDING = 1e-12  # smallest cell relative to the largest coordinate; smaller cells would be lost to rounding
+LARGEST = 1e100  # larger coordinates could overflow when squared
+TABLE_SIZE = {1: 64, 2: 64, 3: 32}  # fractions of a cell per axis at which the own field of a charge is tabulated
+SHARP = 8  # exponent of the near part for TIGHT sums
+CROWDED = 2.0  # factor by which the near pairs may grow before the radius is chosen again
+PRECISE = 2.0**12  # layouts as wide as this need float64, because float32 is too coarse for distances of near points
+LARGEST_CHARGE = 1e30  # sums of larger ones could overflow in float32
+
+SPREAD = {1: spread_line, 2: spread_plane, 3: spread_space}
+GATHER = {1: gather_line, 2: gather_plane, 3: gather_space}
+
+
+@dataclass(frozen=True)
+class SortedPoints:
+    """Points sorted by box, as the compiled loops expect them.
+
+    Attributes
+    ----------
+    position : array of shape (d, n)
+        Positions in units of the spacing.
+    charge : array of shape (n,)
+    order : array of shape (n,)
+        Index of every sorted point in the layout.
+    first : array of shape (boxes + 1,)
+        Start of every box.
+    """
+
+    position: Array
+    charge: Array
+    order: NDArray[np.uint32]
+    first: NDArray[np.uint32]
+
+
+class Mesh:
+    """Grid over a box, with the convolution by the far part of the kernel.
+
+    Parameters
+    ----------
+    low, high : array of shape (d,)
+        Corners of the layout.
+    radius : float
+        Radius of the near part, or 0 if the grid resolves the whole kernel.
+    kernel : Kernel
+    accuracy : Accuracy
+    execution : Execution
+    """
+
+    def __init__(
+        self,
+        low: Array,
+        high: Array,
+        radius: float,
+        kernel: Kernel,
+        accuracy: Accuracy,
+        execution: Execution,
+    ) -> None:
+        self.radius, self.crowded = radius, False
+        self.n_pairs = 0.0  # number of near pairs of the first layout
+        self.execution, self.same = execution, accuracy.same
+        width, narrowest = accuracy.of(kernel)
+        self.window, self.taps = Window(width), (0,) * width
+        extent = (high - low) * SLACK
+        self.dtype = np.dtype(accuracy.dtype if extent.max() < PRECISE else np.float64)
+        farthest = float(np.maximum(np.abs(low), np.abs(high)).max())
+        widest = widest_cell(kernel, accuracy, radius, low.size)
+        spacing = max(float(extent.max()) / FEWEST_CELLS, SMALLEST_CELL)  # enough for small layouts
+        spacing = widest if radius else min(widest, spacing)
+        self.spacing = max(affordable(spacing, extent, kernel, accuracy), ROUNDING * farthest)
+        self.coarse = self.spacing > widest
+        self.n_cells = tuple(int(cells) + 1 for cells in extent / self.spacing)
+        per_radius = boxes_per_radius(low.size)
+        self.reach = (0,) * (3 - low.size) + per_radius
+        self.sides = tuple(accuracy.cells[low.size] / boxes for boxes in per_radius)
+        self.n_boxes = tuple(int(cells / side) + 1 for cells, side in zip(self.n_cells, self.sides, strict=True))
+        self.low = (low + high - np.array(self.n_cells) * self.spacing) / 2
+        self.shape = tuple(cells + width for cells in self.n_cells)
+        # A constant is subtracted from the kernel for precision in small layouts, where the kernel hardly varies.
+        self.offset = float(kernel(np.sum(extent**2))) if self.spacing < narrowest else 0.0
+        far = _far_part(kernel, radius, width, self.offset)
+        reach = np.inf if self.offset else REACH[kernel]
+        self.convolve = Convolution(far, self.window, self.spacing, self.shape, reach, self.dtype)
+        excess = _self_field_excess(self.convolve, self.window, self.spacing, float(far(np.zeros(1))[0]))
+        self.excess = excess.astype(self.dtype)
+
+    @classmethod
+    def around(cls, Z: Array, kernel: Kernel, accuracy: Accuracy, execution: Execution) -> Mesh:
+        """Build the mesh that takes the least time for a layout."""
+        low, high = corners(Z, execution)
+        radius, _ = choose_radius(Z, low, high, kernel, accuracy, execution)
+        return cls(low, high, radius, kernel, accuracy, execution)
+
+    def suits(self, low: Array, high: Array) -> bool:
+        """Return whether a layout with these corners fits into the mesh and needs no other one."""
+        low, high = self._in_cells(low), self._in_cells(high)
+        fits = bool((low >= 0.0).all() and (high < self.n_cells).all())
+        return fits and not self.crowded and float((high - low).max()) * SLACK**3 >= max(self.n_cells)
+
+    def outside(self, positions: Array) -> NDArray[np.intp]:
+        """Return the indices of the positions outside the mesh."""
+        return np.flatnonzero((self.clip(positions) != positions).any(axis=1))
+
+    def clip(self, positions: Array) -> Array:
+        """Move positions outside the mesh to its edge."""
+        clipped: Array = np.clip(positions, self.low, self.low + self.spacing * (np.array(self.n_cells) - 1e-3))
+        return clipped
+
+    def sums(self, Z: Array, charges: Array) -> tuple[Array, Array]:
+        """Return phi and its gradient at points inside the mesh."""
+        points = self.sort(Z, charges)
+        return self.gather(points, self.field_of(points), points)
+
+    def freeze(self, Z: Array, charges: Array) -> MeshField:
+        """Return the field of these charges."""
+        points = self.sort(Z, charges)
+        return MeshField(self, points, self.field_of(points))
+
+    def sort(self, Z: Array, charges: Array) -> SortedPoints:
+        """Sort the points by box."""
+        n, d = Z.shape
+        n_boxes = int(np.prod(self.n_boxes))
+        box_of, order = np.empty(n, np.uint32), np.empty(n, np.uint32)
+        n_chunks = max(1, min(self.execution.n_threads, n // n_boxes))  # with more, counting would take longer
+        counts, first = np.empty((n_chunks, n_boxes), np.uint32), np.empty(n_boxes + 1, np.uint32)
+        points = SortedPoints(np.empty((d, n), self.dtype), np.empty(n, self.dtype), order, first)
+        mesh, run = (self.low, self.inverse), self.execution.run
+        run(count_points, n_chunks, Z.size, Z, *mesh, self.sides, self.n_boxes, box_of, counts)
+        self.execution.run_in_order(start_boxes, counts, first)
+        arrays = (Z, charges, *mesh, LARGEST_CHARGE, box_of, counts, order, points.position, points.charge)
+        run(sort_points, n_chunks, Z.size, *arrays)
+        return points
+
+    def field_of(self, points: SortedPoints) -> Array:
+        """Return the far part of the field at the nodes, without its constant."""
+        grid = np.empty((*self.shape[:-1], self.convolve.lengths[-1]), self.dtype)
+        first_of_row = points.first[:: int(np.prod(self.n_boxes[1:]))].copy()
+        window = self.window.coefficients.astype(self.dtype)
+        arrays = (self.taps, first_of_row, self.sides[0], points.position, points.charge, window, grid)
+        work = points.charge.size * self.window.width**grid.ndim
+        self.execution.run(SPREAD[grid.ndim], grid.shape[0], work, *arrays)
+        return self.convolve(grid, self.execution)
+
+    def gather(self, points: SortedPoints, nodes: Array, targets: SortedPoints) -> tuple[Array, Array]:
+        """Return phi and its gradient at the targets; `nodes` is the far part of the field of the points."""
+        d, n = targets.position.shape
+        near = self._near_part(points, targets)
+        windows = (self.window.coefficients.astype(self.dtype), (self.window.slope * self.inverse).astype(self.dtype))
+        out = np.empty((n, d + 1))
+        arrays = (self.taps, targets.order, targets.position, targets.charge, *windows, nodes, self.excess, near, out)
+        self.execution.run(GATHER[d], n, n * self.window.width**d, *arrays)
+        if self.offset:
+            out[:, 0] += self.offset * float(self.execution.sum(points.charge.astype(float)))
+        return out[:, 0], out[:, 1:]
+
+    def _near_part(self, points: SortedPoints, targets: SortedPoints) -> Array:
+        """Return the near part of the field and its gradient at the targets, in sorted order."""
+        d, n = targets.position.shape
+        near = np.empty((n, d + 1), self.dtype) if self.radius else np.zeros((n, d + 1), self.dtype)
+        if self.radius:
+            n_boxes = (1,) * (3 - d) + self.n_boxes
+            n_rows = n_boxes[0] * n_boxes[1]
+            n_pairs = np.zeros(n_rows)
+            sources, at = (points.first, points.position, points.charge), (targets.first, targets.position)
+            split = (self.spacing, self.radius, self.same, self.window.width == SHARP)
+            arrays = (n_boxes, self.reach, sources, at, split, near, n_pairs)
+            self.execution.run(near_sums, n_rows, n * PAIRS_PER_POINT, *arrays)
+            total = float(self.execution.sum(n_pairs))
+            self.n_pairs = self.n_pairs or total
+            self.crowded = total > CROWDED * self.n_pairs
+        return near
+
+    @property
+    def inverse(self) -> float:
+        """Number of cells per unit of length."""
+        return 1.0 / self.spacing
+
+    def _in_cells(self, positions: Array) -> Array:
+        """Return positions in units of cells, rounded as the compiled loops round them: they do not check bounds."""
+        return (positions - self.low) * self.inverse
+
+
+@dataclass(frozen=True)
+class MeshField:
+    """Field of fixed charges on a mesh."""
+
+    mesh: Mesh
+    points: SortedPoints
+    nodes: Array
+
+    def at(self, positions: Array) -> tuple[Array, Array]:
+        """Return phi and its gradient; positions outside the mesh get the values at its edge."""
+        targets = self.mesh.sort(self.mesh.clip(positions), np.zeros(len(positions)))
+        return self.mesh.gather(self.points, self.nodes, targets)
+
+    def largest_far_part(self) -> float:
+        """Return the largest value of the far part of the field at the nodes, without its constant."""
+        return float(self.nodes.max(initial=0.0))
+
+
+def corners(Z: Array, execution: Execution) -> tuple[Array, Array]:
+    """Return the corners of the layout; raise if it is not finite, because the compiled loops do not check bounds."""
+    low = np.array([execution.min(column) for column in Z.T], dtype=float)  # one axis at a time, for speed
+    high = np.array([execution.max(column) for column in Z.T], dtype=float)
+    if not ((low > -LARGEST).all() and (high < LARGEST).all()):  # NaN also fails this test
+        raise NumericalOverflowError(OVERFLOW)
+    return low, high
+
+
+def _far_part(kernel: Kernel, radius: float, m: int, offset: float) -> Profile:
+    """Return the part of the kernel that the grid resolves, minus a constant."""
+
+    def far(squared: Array) -> Array:
+        part: Array = kernel(squared)
+        if radius:
+            near = np.maximum(1.0 - (1.0 + squared) / (1.0 + radius**2), 0.0)
+            for _ in range(m.bit_length() - 1):  # m is a power of 2, and squares are faster than powers
+                near *= near
+            part *= 1.0 - near
+        return part - offset
+
+    return far
+
+
+def _self_field_excess(convolve: Convolution, window: Window, spacing: float, at_zero: float) -> Array:
+    """Tabulate by how much the grid overestimates the field of a unit charge at its own position."""
+    d = convolve.around.ndim
+    u = (np.arange(TABLE_SIZE[d]) + 0.5) / TABLE_SIZE[d]
+    weights, slopes = window.weights(u), window.slopes(u) / spacing
+    shifted = np.stack([_shift(weights, int(k)) for k in np.arange(1 - window.width, window.width)])
+    value = np.einsum("uk,duk->ud", weights, shifted)
+    slope = np.einsum("uk,duk->ud", slopes, shifted)
+    columns = []
+    for differentiated in [-1, *range(d)]:
+        table = convolve.around
+        for axis in range(d):  # contract the first axis, and append the axis of fractions
+            table = np.tensordot(table, slope if axis == differentiated else value, axes=(0, 1))
+        columns.append(table)
+    columns[0] = columns[0] - at_zero
+    return np.ascontiguousarray(np.stack(columns, axis=-1))
+
+
+def _shift(weights: Array, k: int) -> Array:
+    """Move the weight of node a + k to node a; fill with zeros."""
+    out = np.zeros_like(weights)
+    width = weights.shape[1]
+    if k >= 0:
+        out[:, : width - k] = weights[:, k:]
+    else:
+        out[:, -k:] = weights[:, :k]
+    return out

@@ -16,6 +16,7 @@ from ..geometry.costs import Array, Cost, Matrix, NeighborGraph, build_cost
 from ..geometry.dense_cost import symmetrize_in_place
 from ..runtime.checks import check_choice, check_perplexity, clamp_perplexity
 from ..runtime.execution import choose_execution, one_blas_thread
+from ..runtime.sparse_format import check_sparse
 from ..runtime.user_warnings import warn
 from ..solvers.solve_report import UNREACHABLE, Reason, SolveReport, advice, explained
 
@@ -108,6 +109,7 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
         self.n_features_in_ = cost.n_points if isinstance(X, NeighborGraph) else _count_columns(X)
         self.__dict__.pop("perplexity_", None)  # left by an earlier fit
         P, report = self.compute(cost)
+        check_sparse(P, f"the affinity that {type(self).__name__}.compute returns")
         if not np.isfinite(P.sum()):
             raise NumericalOverflowError(
                 f"{type(self).__name__} overflowed; check X and bandwidths for extreme values."

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import NumericalOverflowError
-from ..geometry.costs import Array, Cost, Matrix, NeighborGraph, build_cost
+from ..geometry.costs import Array, Cost, Matrix, NeighborGraph, build_cost, count_neighbors
 from ..geometry.dense_cost import symmetrize_in_place
 from ..runtime.checks import check_choice, check_perplexity, clamp_perplexity
 from ..runtime.execution import choose_execution, one_blas_thread
@@ -140,8 +140,11 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
     def effective_parameters(self) -> dict[str, Any]:
         """Return the parameters that affected the result; reports advise the user to change one of them."""
         parameters: dict[str, Any] = self.get_params(deep=False)
+        n = self.affinity_.shape[0]
         if self.n_neighbors is None and sparse.issparse(self.affinity_):
             parameters["graph"] = "precomputed"
+        elif count_neighbors(self.n_neighbors, n, self.graph_perplexity()) == n - 1:
+            parameters["n_neighbors"] = None  # there are no more points
         if parameters.get("bandwidth") is not None:
             parameters.pop("perplexity", None)
         return parameters

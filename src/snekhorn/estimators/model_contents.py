@@ -22,6 +22,7 @@ from ..geometry.preprocessing import Preprocessing
 from ..registry import AFFINITIES, METHODS, Entry, classes
 from ..solvers.solve_report import SolveReport
 from .model_parts import (
+    LARGEST_WHOLE,
     LONGEST_TEXT,
     Array,
     Arrays,
@@ -256,4 +257,6 @@ def _parameters_of(kind: Any) -> list[str]:
 def _is_plain(value: Any) -> bool:
     if isinstance(value, str):
         return len(value) <= LONGEST_TEXT
-    return value is None or isinstance(value, bool | int | float)
+    if isinstance(value, int):
+        return abs(value) <= LARGEST_WHOLE
+    return value is None or isinstance(value, float)

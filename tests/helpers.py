@@ -107,8 +107,8 @@ def dense(P):
 
 def uniform_rows(P):
     """Whether the entries of each row that are not negligible are equal, but for rounding."""
-    largest = P.max(axis=1, keepdims=True)
-    return ((P < 1e-3 * largest) | (P > 0.99 * largest)).all(axis=1)
+    share = P / P.max(axis=1, keepdims=True)
+    return ((share < 1e-3) | (share > 0.99)).all(axis=1)
 
 
 def entropies(P):

@@ -55,7 +55,7 @@ def warned_of_failure(said):
     return any(issubclass(category, ConvergenceWarning) for category in said)
 
 
-# Advice, and the setting that makes it useless. `n_neighbors` is None if it is not less than the number of other points.
+# Advice, and the setting that makes it useless; `n_neighbors` is None if it stands for all points.
 USELESS = [
     ("allow self-loops", "self_loops", True),
     ("allow self_loops", "self_loops", True),

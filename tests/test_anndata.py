@@ -44,6 +44,12 @@ def test_another_representation_method_and_name(adata):
     assert found.uns["other"]["params"]["method"] == "SNEkhorn"
 
 
+def test_a_sparse_representation(adata):
+    adata.obsm["sparse"] = sparse.csr_matrix(adata.X)
+    found = tsnekhorn(adata, use_rep="sparse", copy=True)
+    np.testing.assert_array_equal(found.obsm["X_tsnekhorn"], TSNEkhorn().fit_transform(sparse.csr_matrix(adata.X)))
+
+
 def test_it_goes_through_a_file(adata, tmp_path):
     tsnekhorn(adata)
     adata.write_h5ad(tmp_path / "t.h5ad")

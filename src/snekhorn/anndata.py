@@ -12,8 +12,10 @@ from .embedding.initial_layout import pca_layout
 from .errors import InputError, InputTypeError, did_you_mean
 from .estimators import NeighborEmbedding, TSNEkhorn
 from .geometry.costs import NEIGHBORS_PER_PERPLEXITY
+from .geometry.inputs import check_points
 from .io.matrix_files import DEFAULT_REP
 from .runtime.checks import check_choice
+from .runtime.sparse_format import check_sparse
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -92,7 +94,8 @@ def tsnekhorn(
         use_rep = use_rep or (DEFAULT_REP if DEFAULT_REP in adata.obsm else None)
         estimator.set_params(metric="precomputed", n_neighbors=None)
         if use_rep is not None and isinstance(estimator.init, str) and estimator.init == "pca":
-            estimator.set_params(init=pca_layout(_representation(adata, use_rep)[1], n_components))
+            name, points = _representation(adata, use_rep)
+            estimator.set_params(init=pca_layout(check_points(points, name=f"use_rep={name!r}"), n_components))
     estimator.set_params(perplexity=default if perplexity is None else perplexity)
     estimator.fit(X)
     adata.obsm[f"X_{key_added}"] = np.asarray(estimator.embedding_)
@@ -109,7 +112,8 @@ def _representation(adata: AnnData, use_rep: str | None) -> tuple[str, Any]:
     if use_rep not in adata.obsm:
         remedy = did_you_mean(use_rep, ["X", *adata.obsm])
         raise InputError(f"use_rep={use_rep!r} is neither 'X' nor an entry of obsm; {remedy}")
-    return use_rep, np.asarray(adata.obsm[use_rep])
+    found = adata.obsm[use_rep]
+    return use_rep, found if sparse.issparse(found) else np.asarray(found)
 
 
 def _squared_distances(adata: AnnData, obsp: str) -> sparse.csr_matrix:
@@ -119,7 +123,9 @@ def _squared_distances(adata: AnnData, obsp: str) -> sparse.csr_matrix:
     described = [found for found in adata.uns.values() if isinstance(found, dict)]
     if obsp == "connectivities" or any(found.get("connectivities_key") == obsp for found in described):
         raise InputError(f"obsp={obsp!r} holds weights, not distances; pass the entry with the distances.")
-    graph = sparse.csr_matrix(adata.obsp[obsp])
+    found = adata.obsp[obsp]
+    check_sparse(found, f"obsp={obsp!r}")
+    graph = sparse.csr_matrix(found)
     metrics = [found.get("params", {}).get("metric") for found in described if found.get("distances_key") == obsp]
     if metrics and metrics[0] not in ("euclidean", None):
         return graph

@@ -5,7 +5,9 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from ..helpers import dense, entropies
+from snekhorn.affinities import EntropicAffinity, GaussianAffinity
+
+from ..helpers import dense, entropies, uniform_rows
 from .fuzz_cases import affinity_cases, tied_points
 from .hard_points import points
 from .property_table import holds_for
@@ -71,6 +73,9 @@ def _check_entropies(affinity, D, dtype):
         gap = abs(float(above.mean()))
         listed = report.floor_rows.size or report.unreachable_rows.size
         assert not report.converged or listed or gap <= 1e-6 + rounding
+    if report.converged and isinstance(affinity, EntropicAffinity | GaussianAffinity):
+        missed = np.concatenate([report.floor_rows, report.unreachable_rows])
+        assert uniform_rows(D)[missed].all(), "another bandwidth brings a row closer to its target"
     if report.converged:
         assert abs(gap - report.entropy_gap) <= rounding + REPORTED + 1e-6 * gap
 

@@ -91,6 +91,12 @@ HEADERS = {
     "state/init/unknown": "magic",
     "state/report_/None": None,
     "state/report_/method/gpu": "gpu",
+    "state/report_/marginal_gap/400 digits": 10**400,
+    "state/report_/n_iter/400 digits": 10**400,
+    "state/report_/losses/400 digits": [10**400],
+    "state/max_iter/400 digits": 10**400,
+    "state/perplexity/400 digits": 10**400,
+    "source/400 digits": {"rep": 10**400},
     "state/report_/n_iter/-1": -1,
     "state/report_/losses/text": ["low"],
     "state/report_/losses/nested": [[[[0.0]]]],
@@ -155,6 +161,7 @@ def _arrays(members: Members) -> Iterator[tuple[str, bytes]]:
             "text": array.astype(str),
             "swapped bytes": array.astype(array.dtype.newbyteorder()),
             "long doubles": array.astype(np.longdouble),
+            "half": array.astype(np.float16),
         }
         for case, value in wrong.items():
             yield f"{name}: {case}", archive_of({**members, f"{name}.npy": npy(value)})
@@ -189,7 +196,10 @@ def _matrices(members: Members) -> Iterator[tuple[str, bytes]]:
         wrong = {
             "indices": [_changed(indices, 10**8), _changed(indices, -5), indices[:-3], indices.astype(float)],
             "indptr": [_changed(indptr, 10**8), _changed(indptr, -1), indptr[:-1], indptr[::-1].copy(), indptr[:0]],
-            "data": [_changed(data, np.nan), data[:-3], data[:0], data.astype(int), data[:, None]],
+            "data": [
+                *(_changed(data, np.nan), data[:-3], data[:0], data[:, None]),
+                *(data.astype(kind) for kind in (int, np.float16)),
+            ],
         }
         for part, values in wrong.items():
             for i, value in enumerate(values):

@@ -21,6 +21,7 @@ from ..geometry.preprocessing import Preprocessing
 from ..registry import AFFINITIES, METHODS, Entry, classes
 from ..solvers.solve_report import SolveReport
 from .model_parts import (
+    LARGEST_WHOLE,
     LONGEST_TEXT,
     Array,
     Arrays,
@@ -254,4 +255,6 @@ def _parameters_of(kind: Any) -> list[str]:
 def _is_plain(value: Any) -> bool:
     if isinstance(value, str):
         return len(value) <= LONGEST_TEXT
-    return value is None or isinstance(value, bool | int | float)
+    if isinstance(value, int):
+        return abs(value) <= LARGEST_WHOLE
+    return value is None or isinstance(value, float)

@@ -374,10 +374,9 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
                 ConvergenceWarning,
             )
         if np.ptp(Z, axis=0).max() < COLLAPSED:
-            warn(
-                f"{name}: the layout has collapsed to a single point, because P is nearly uniform; a lower perplexity, "
-                "more points or self-loops may help."
-            )
+            allow = "" if getattr(self.affinity or self, "self_loops", True) else ", allow self-loops"
+            why = "the layout has collapsed to a single point, because P is nearly uniform"
+            warn(f"{name}: {why}; lower the perplexity{allow}, or add points.")
 
     def _weights_of_new_points(self, X: Any, batch: slice, execution: Execution) -> tuple[Any, Any, Any]:
         """Return the neighbours of a batch of new points in the layout, with their costs and affinities."""

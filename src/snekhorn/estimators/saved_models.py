@@ -75,7 +75,9 @@ def _packed(model: Any, source: Mapping[str, Any] | None) -> tuple[str, dict[str
     except PartError as error:
         raise InputError(f"cannot save this model: {error}.") from error
     if len(header) > MAX_HEADER:
-        raise InputError(f"cannot save this model: its parameters and reports take more than {MAX_HEADER >> 20} MiB.")
+        raise InputError(
+            f"cannot save this model: its parameters, reports and source take more than {MAX_HEADER >> 20} MiB."
+        )
     return header, arrays
 
 

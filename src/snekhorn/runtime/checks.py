@@ -87,4 +87,10 @@ def check_seed(seed: Any) -> None:
 
 
 def _is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return False
+    try:
+        float(value)
+    except OverflowError:  # a whole number of more than 308 digits
+        return False
+    return True

@@ -27,23 +27,26 @@ class Reason(str, Enum):
 
 UNREACHABLE = "rows that cannot reach the perplexity"
 
-# What the user can do: a parameter, the value at which it cannot help any further, and the advice.
-_TOL = ("tol", np.inf, "raise tol")
-_WIDER = (("perplexity", np.inf, "raise perplexity"), ("bandwidth", None, "raise bandwidth"))
-_NARROWER = (("perplexity", 1.0, "lower perplexity"), ("perplexities", "auto", "lower perplexities"))
-_NEIGHBORS = (("n_neighbors", None, "raise n_neighbors"), ("graph", None, "add edges to the graph"))
-_SELF_LOOPS = ("self_loops", True, "allow self_loops")
-_NEWTON = ("solver", "newton", "use solver='newton'")
-_REMEDIES: dict[str, tuple[tuple[str, Any, str], ...]] = {
-    Reason.ROUNDING: (_TOL, ("", None, "remove far outliers")),
-    Reason.MAX_ITER: (("max_iter", np.inf, "raise max_iter"), _TOL),
+# What the user can do: a parameter, and the advice. Without a parameter, the advice always applies.
+_TOL = ("tol", "raise tol")
+_WIDER = (("perplexity", "raise perplexity"), ("bandwidth", "raise bandwidth"))
+_NARROWER = (("perplexity", "lower perplexity"), ("perplexities", "lower perplexities"))
+_NEIGHBORS = (("n_neighbors", "raise n_neighbors"), ("graph", "add edges to the graph"))
+_SELF_LOOPS = ("self_loops", "allow self_loops")
+_NEWTON = ("solver", "use solver='newton'")
+_REMEDIES: dict[str, tuple[tuple[str, str], ...]] = {
+    Reason.ROUNDING: (_TOL, ("", "remove far outliers")),
+    Reason.MAX_ITER: (("max_iter", "raise max_iter"), _TOL),
     Reason.MAX_PASSES: (*_NEIGHBORS, *_WIDER, _TOL, _SELF_LOOPS),
     Reason.LINE_SEARCH: (_TOL, _NEWTON),
     Reason.STALLED: (*_NEIGHBORS, *_NARROWER, _TOL, _SELF_LOOPS),
-    Reason.OVERFLOW: (("", None, "check X for extreme values"),),
-    Reason.DIVERGED: (("learning_rate", 0.0, "lower learning_rate"), _NEWTON),
+    Reason.OVERFLOW: (("", "check X for extreme values"),),
+    Reason.DIVERGED: (("learning_rate", "lower learning_rate"), _NEWTON),
     UNREACHABLE: (*_NEIGHBORS, *_NARROWER),
 }
+
+# Values at which a parameter cannot help; n_neighbors=None means all points.
+_USELESS = {"n_neighbors": None, "bandwidth": None, "perplexities": "auto", "self_loops": True, "solver": "newton"}
 
 
 def explained(reason: str, parameters: Mapping[str, Any]) -> str:
@@ -56,14 +59,14 @@ def advice(reason: str, parameters: Mapping[str, Any]) -> str:
     """Return what the user can do, given the parameters in use; parameters that cannot help are left out."""
     remedies = [
         text
-        for name, last, text in _REMEDIES.get(reason, ())
-        if not name or (name in parameters and not _is(parameters[name], last))
+        for name, text in _REMEDIES.get(reason, ())
+        if not name or (name in parameters and not _is_useless(name, parameters[name]))
     ]
     return ", ".join([*remedies[:-2], " or ".join(remedies[-2:])]) if remedies else ""
 
 
-def _is(value: Any, last: Any) -> bool:
-    return value is last or (isinstance(value, str) and value == last)
+def _is_useless(name: str, value: Any) -> bool:
+    return name in _USELESS and np.ndim(value) == 0 and bool(value == _USELESS[name])
 
 
 @dataclass

@@ -15,6 +15,7 @@ from .geometry.costs import NEIGHBORS_PER_PERPLEXITY
 from .geometry.inputs import check_points
 from .io.matrix_files import DEFAULT_REP
 from .runtime.checks import check_choice
+from .runtime.execution import choose_execution
 from .runtime.sparse_format import check_sparse
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ def tsnekhorn(
         estimator.set_params(metric="precomputed", n_neighbors=None)
         if use_rep is not None and isinstance(estimator.init, str) and estimator.init == "pca":
             name, points = _representation(adata, use_rep)
-            estimator.set_params(init=pca_layout(check_points(points, name=f"use_rep={name!r}"), n_components))
+            points = check_points(points, name=f"use_rep={name!r}")
+            estimator.set_params(init=pca_layout(points, n_components, execution=choose_execution(n_jobs)))
     estimator.set_params(perplexity=default if perplexity is None else perplexity)
     estimator.fit(X)
     adata.obsm[f"X_{key_added}"] = np.asarray(estimator.embedding_)

@@ -352,7 +352,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
             return random_layout(P.shape[0], self.n_components, seed)
         if self.init == "spectral" or self.takes_affinity or self.cost_metric == "precomputed":
             return spectral_layout(P, self.n_components)
-        return pca_layout(X, self.n_components)
+        return pca_layout(X, self.n_components, execution=choose_execution(self.n_jobs))
 
     def _warn_of_problems(self, objective: Objective, Z: NDArray[Any], report: EmbeddingReport) -> None:
         name = type(self).__name__

@@ -139,8 +139,9 @@ def _share_work(affinity: Affinity, X: Any) -> Any:
         affinity.set_params(warm_start=True)
     if affinity.n_neighbors is None or affinity.metric == "precomputed" or isinstance(X, tuple):
         return X
-    points, metric = whitened(X, affinity.metric)
+    execution = choose_execution(affinity.n_jobs)
+    points, metric = whitened(X, affinity.metric, execution)
     n = X.shape[0]
     k = count_neighbors(affinity.n_neighbors, n, affinity.graph_perplexity())
     affinity.set_params(metric="precomputed")
-    return search_neighbors(points, k or n - 1, metric, choose_execution(affinity.n_jobs))
+    return search_neighbors(points, k or n - 1, metric, execution)

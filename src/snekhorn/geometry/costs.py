@@ -40,7 +40,7 @@ def build_cost(X: Any, *, metric: str, n_neighbors: int | str | None, perplexity
     check_metric(metric)
     if isinstance(X, tuple):
         raise InputError(f"X is a tuple; (indices, distances) needs metric='precomputed', got metric={metric!r}.")
-    X, metric = whitened(check_points(X), metric)
+    X, metric = whitened(check_points(X), metric, execution)
     n = X.shape[0]
     k = count_neighbors(n_neighbors, n, perplexity)
     if k is not None:

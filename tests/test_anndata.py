@@ -63,13 +63,13 @@ def test_scanpy_finds_the_neighbours_and_draws_the_layout(adata):
     scanpy = pytest.importorskip("scanpy")
     scanpy.pp.neighbors(adata, n_neighbors=31, use_rep="X_pca")
     tsnekhorn(adata, obsp="distances")
-    assert adata.uns["tsnekhorn"]["params"]["perplexity"] == 10.0
+    assert adata.uns["tsnekhorn"]["params"]["perplexity"] == 20.0
     D = adata.obsp["distances"].toarray()
-    P = TSNEkhorn(perplexity=10, metric="precomputed", n_neighbors=None)
+    P = TSNEkhorn(perplexity=20, metric="precomputed", n_neighbors=None)
     from scipy import sparse
 
     P.fit(sparse.csr_matrix(D**2))
-    own = TSNEkhorn(perplexity=10, n_neighbors=30).fit(adata.obsm["X_pca"]).affinity_
+    own = TSNEkhorn(perplexity=20, n_neighbors=30).fit(adata.obsm["X_pca"]).affinity_
     assert abs(P.affinity_ - own).max() < 1e-3  # the same graph, found by another
     axes = scanpy.pl.embedding(adata, basis="tsnekhorn", color="digit", show=False)
     drawn = np.concatenate([part.get_offsets() for part in axes.collections if len(part.get_offsets()) == 300])

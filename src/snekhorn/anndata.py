@@ -49,8 +49,8 @@ def tsnekhorn(
         Entry of `obsp` with the distances to the nearest neighbours, such as "distances" from `scanpy.pp.neighbors`.
         No new neighbour search is run.
     perplexity : float or None, default=None
-        Effective number of neighbours per cell. None means 30 or, with `obsp`, a third of the median number of
-        neighbours, but at least 2 and at most 30.
+        Effective number of neighbours per cell. None means 30 or, with `obsp`, two thirds of the median number
+        of neighbours, but at least 2 and at most 30.
     n_components : int, default=2
         Dimension of the layout.
     model : estimator or None, default=None

@@ -227,6 +227,24 @@ def test_self_loops(folder, as_json):
     assert losses[()]["divergence"] > losses["--self-loops",]["divergence"]
 
 
+def test_balance(folder, as_json):
+    def affinity(*options):
+        facts = as_json("embed", "digits.csv", *LABELS, "--out", f"t{len(options)}{options[1:]}.csv", *FAST, *options)
+        return facts["layouts"][0]["affinity"]
+
+    assert affinity("--balance", 0.25)["balance"] == 0.25
+    assert affinity("--balance", 1)["inequality"] is None
+    auto = affinity()
+    assert affinity("--balance", "auto") == auto
+    assert 0.0 < auto["inequality"] < 1.0
+
+
+@pytest.mark.parametrize("balance", ["half", "1.5", "nan"])
+def test_other_balances_are_refused(folder, snekhorn, balance):
+    result = snekhorn("embed", "digits.csv", "--balance", balance, code=2)
+    assert "balance must be" in result.output
+
+
 def test_sparse_input(folder, as_json):
     from scipy import sparse
 

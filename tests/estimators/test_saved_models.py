@@ -284,7 +284,7 @@ def test_other_formats_are_refused(written, version, remedy):
 def test_the_first_format_is_refused(written):
     with written.open("wb") as file:
         np.savez(file, header=np.array(json.dumps({"format": 1, "class": "TSNE", "state": {}})), embedding_=np.ones(3))
-    with pytest.raises(InputError, match="has format 1, but this version reads only format 2; fit the model again"):
+    with pytest.raises(InputError, match="has format 1, but this version reads only format 3; fit the model again"):
         snekhorn.load(written)
 
 

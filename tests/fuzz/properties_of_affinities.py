@@ -32,7 +32,8 @@ def an_affinity_is_what_it_reports(case):
     assert report.converged != warned_of_failure(said)
     if not report.converged and hasattr(affinity, "entropy_dual_"):
         assert report.unsolved_rows.size
-    if not getattr(affinity, "symmetrize", False):
+    # Symmetrising and mixing change the rows that the report describes.
+    if not getattr(affinity, "symmetrize", False) and report.balance in (None, 1.0):
         _check_row_sums(affinity, D, P.dtype)
         _check_entropies(affinity, D, P.dtype)
 

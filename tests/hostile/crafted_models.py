@@ -71,7 +71,7 @@ def _set(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
 
 
 HEADERS = {
-    **{f"format/{value!r}": value for value in (0, -1, 1, 3, 10**30, "2", 2.0, True, None, [2])},
+    **{f"format/{value!r}": value for value in (0, -1, 1, 2, 4, 10**30, "3", 3.0, True, None, [3])},
     **{f"class/{value!r}": value for value in ("UMAP", "clone", "Preprocessing", "Pipeline", None, 3, ["TSNE"], {})},
     **{f"state/{value!r}": value for value in (None, [], 3, {}, "embedding_")},
     "source/a list": [],
@@ -129,10 +129,10 @@ def _headers(members: Members) -> Iterator[tuple[str, bytes]]:
         "a list": b"[]",
         "no JSON": b"{",
         "not UTF-8": b'{"format": "\xff"}',
-        "deep": b'{"format": 2, "class": ' + b"[" * 200_000,
-        "deep and closed": b'{"format": 2, "class": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        "deep": b'{"format": 3, "class": ' + b"[" * 200_000,
+        "deep and closed": b'{"format": 3, "class": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
         "many digits": b'{"format": ' + b"1" * 10_000 + b"}",
-        "large": b'{"format": 2, "class": [' + b"[]," * 8_000_000 + b"[]]}",
+        "large": b'{"format": 3, "class": [' + b"[]," * 8_000_000 + b"[]]}",
     }
     for name, text in texts.items():
         yield f"header: {name}", archive_of({**members, HEADER: text})

@@ -41,9 +41,9 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
         equal costs. "seuclidean" and "mahalanobis" estimate their scales from X.
     n_neighbors : int, "auto" or None, default=None
         None computes the full matrix. A number restricts the affinity to that many nearest neighbours and makes it
-        sparse; "auto" uses three times the perplexity. For a precomputed graph, None keeps every edge, a number keeps
-        exactly that many edges per row (a row with fewer is an error), and "auto" keeps at most three times the
-        perplexity.
+        sparse; "auto" uses one and a half times the perplexity. For a precomputed graph, None keeps every edge, a
+        number keeps exactly that many edges per row (a row with fewer is an error), and "auto" keeps at most one and a
+        half times the perplexity.
     self_loops : bool, default=True
         Whether the diagonal is part of the affinity, as in the paper.
     n_jobs : int or None, default=None

@@ -39,7 +39,7 @@ def affinity(  # noqa: PLR0913
     ] = None,
     neighbors: Annotated[
         int,
-        typer.Option("--neighbors", help="Number of neighbours per point; 0 means 3 times the perplexity."),
+        typer.Option("--neighbors", help="Number of neighbours per point; 0 means 1.5 times the perplexity."),
     ] = 0,
     self_loops: Annotated[
         bool, typer.Option(help="Count each point among its own neighbours; 'embed' does not do so by default.")

@@ -17,7 +17,14 @@ from . import options
 from .input_points import Points, Source, read_points
 from .layout_names import LayoutValues, layout_title, page_note
 from .layout_report import LayoutReport, measure
-from .options import DEFAULT_EXAGGERATION, DEFAULT_PERPLEXITY, parse_exaggerations, parse_perplexities, split
+from .options import (
+    DEFAULT_EXAGGERATION,
+    DEFAULT_PERPLEXITY,
+    parse_balance,
+    parse_exaggerations,
+    parse_perplexities,
+    split,
+)
 from .output_files import Outputs, default_outputs, draw, save_model, write_each
 from .session import USER_ERRORS, Session, session
 
@@ -40,6 +47,7 @@ def embed(  # noqa: PLR0913
     pca: options.Pca = None,
     standardize: options.Standardize = False,
     dimensions: Annotated[int, typer.Option("--dimensions", "-d", min=1, max=3, help="Dimension of the layout.")] = 2,
+    balance: options.Balance = "auto",
     self_loops: Annotated[
         bool, typer.Option("--self-loops", help="Count each point among its own neighbours.")
     ] = False,
@@ -97,6 +105,7 @@ def embed(  # noqa: PLR0913
             **METHODS[method].parameters,
             n_components=dimensions,
             metric=metric,
+            balance=parse_balance(balance),
             self_loops=self_loops,
             max_iter=max_iter,
             tol=tol,

@@ -197,5 +197,7 @@ def _layout_facts(model: NeighborEmbedding) -> dict[str, Any]:
             "n_unreachable_rows": int(affinity.unreachable_rows.size),
             "n_unsolved_rows": int(affinity.unsolved_rows.size),
             "neighbor_recall": affinity.neighbor_recall,
+            "balance": affinity.balance,
+            "inequality": affinity.inequality,
         },
     }

@@ -47,6 +47,14 @@ Pca = Annotated[
     ),
 ]
 Standardize = Annotated[bool, typer.Option(help="Standardise the columns: mean 0, standard deviation 1.")]
+Balance = Annotated[
+    str,
+    typer.Option(
+        "--balance",
+        help="How equal points are made in P, from 0 (hubs count more, as in t-SNE) to 1 (as in the paper), or 'auto'.",
+        metavar="NUMBER|auto",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Random seed; results are reproducible bit for bit.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", help="Number of threads.  (default: all cores)")]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
@@ -98,6 +106,16 @@ def split(values: list[str] | None, option: str) -> list[str] | None:
         if not given:
             raise InputError(f"{option} is {value!r}, which has no values; pass at least one, or omit the option.")
     return [part for given in parts for part in given]
+
+
+def parse_balance(text: str) -> float | Literal["auto"]:
+    """Parse the balance: a number, which the estimator checks, or "auto"."""
+    if text == "auto":
+        return "auto"
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--balance must be 'auto' or a number from 0 to 1, got {text!r}.") from None
 
 
 def parse_perplexities(values: list[str] | None) -> list[float]:

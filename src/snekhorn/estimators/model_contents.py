@@ -65,6 +65,8 @@ SOLVE_REPORT: dict[str, Part] = {
     "unsolved_rows": ROWS,
     "dual_values": Numbers(Number(finite=False)),
     "neighbor_recall": OrNone(Number(low=0, high=1)),
+    "balance": OrNone(Number(low=0, high=1)),
+    "inequality": OrNone(Number(low=0, high=1)),
 }
 
 REFERENCE: dict[str, Part] = {

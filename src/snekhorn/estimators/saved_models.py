@@ -27,7 +27,7 @@ from ..registry import METHODS, Entry
 from .model_contents import Parameter, contents_of, is_listed, listed_methods, load_class, names_of
 from .model_parts import Arrays, PartError
 
-FORMAT = 2
+FORMAT = 3
 HEADER = "header.json"
 EARLIER_HEADER = "header"  # of format 1
 MAX_HEADER = 16 << 20  # bytes; JSON takes up to twenty times its size in memory

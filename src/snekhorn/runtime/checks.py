@@ -44,6 +44,13 @@ def check_positive(value: Any, name: str) -> float:
     return float(value)
 
 
+def check_fraction(value: Any, name: str, remedy: str) -> float:
+    """Raise unless `value` is a number from 0 to 1."""
+    if not _is_real(value) or not 0.0 <= value <= 1.0:
+        raise InputError(f"{name} must be a number from 0 to 1, or 'auto'; got {value!r}. {remedy}.")
+    return float(value)
+
+
 def check_count(value: Any, name: str, *, smallest: int = 1, largest: int | None = None) -> int:
     """Raise unless `value` is a whole number between `smallest` and `largest`; None means no upper limit."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)

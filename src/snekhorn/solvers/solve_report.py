@@ -84,7 +84,8 @@ class SolveReport:
         Number of passes over all pairs of points: function evaluations and Hessian products. On a graph, Hessian
         products at the same iterate share weights; computing these weights is not counted.
     marginal_gap : float
-        Largest deviation of a row sum of P from 1, before any symmetrisation; NaN if row sums are not constrained.
+        Largest deviation of a row sum from 1, before the affinity is symmetrised or mixed with another one (see
+        `balance`); NaN if row sums are not constrained.
     entropy_gap : float
         Largest deviation of a row's entropy from its target, or of the average entropy if the perplexity is an
         average; NaN if there is no target. Rows in `floor_rows` and `unreachable_rows` are excluded, except from the
@@ -103,6 +104,13 @@ class SolveReport:
         Dual objective after each accepted step.
     neighbor_recall : float or None
         Fraction of true nearest neighbours that were found, measured on a sample; None for a full matrix.
+    balance : float or None
+        Weight of the symmetric entropic affinity in P, the rest being the symmetrised entropic affinity; None for other
+        affinities. If it is below 1, all other fields describe the symmetric entropic affinity, or the entropic one
+        if it is 0. The rows of P itself then do not sum to 1.
+    inequality : float or None
+        Gini coefficient of the column sums of the directed entropic affinity, from which balance="auto" is decided:
+        0 if all points count as neighbours equally often. None if `balance` was given.
     """
 
     converged: bool
@@ -116,6 +124,8 @@ class SolveReport:
     unsolved_rows: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     dual_values: list[float] = field(default_factory=list)
     neighbor_recall: float | None = None
+    balance: float | None = None
+    inequality: float | None = None
 
     @property
     def n_floor_rows(self) -> int:
@@ -133,6 +143,7 @@ class SolveReport:
     def __str__(self) -> str:
         gaps = {"marginal gap": self.marginal_gap, "entropy gap": self.entropy_gap}
         known = [f"{name} {gap:.1e}" for name, gap in gaps.items() if not np.isnan(gap)]
+        known += [f"balance {self.balance:.3g}"] if self.balance not in (None, 1.0) else []
         iterations = "1 iteration" if self.n_iter == 1 else f"{self.n_iter} iterations"
         passes = "1 pass" if self.n_passes == 1 else f"{self.n_passes} passes"
         return f"{self.reason} ({', '.join([iterations, passes, *known])})"

@@ -137,7 +137,7 @@ def layout_cases() -> Iterator[tuple[str, Case]]:
     for jobs in (1, 2, 3):
         yield f"Z digits, jobs {jobs}", _layout(TSNEkhorn, digits, perplexity=30.0, max_iter=300, n_jobs=jobs)
     yield "Z large", _layout(TSNEkhorn, groups(24_000, 8), perplexity=10.0, max_iter=120)
-    yield "Z inverted file", _layout(TSNEkhorn, groups(34_000, 8), perplexity=5.0, max_iter=60, new=50)
+    yield "Z clusters", _layout(TSNEkhorn, groups(34_000, 8), perplexity=5.0, max_iter=60, new=50)
     for name in ("gaussian", "symmetrized", "multiscale"):
         yield f"Z of {name}", _layout(TSNEkhorn, X, affinity=AFFINITIES[name]())
     P = AFFINITIES["symmetrized"](n_neighbors=40).fit_transform(X)

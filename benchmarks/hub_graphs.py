@@ -10,6 +10,7 @@ import numpy as np
 from harness.experiment import SEPARATOR, Cases, Plan, Settings, finished
 from harness.results_page import figures, table
 from snekhorn.affinities import SymmetricEntropicAffinity, row_perplexities
+from snekhorn.geometry.costs import count_neighbors
 
 from .measure import (
     FLOOR,
@@ -27,8 +28,8 @@ from .measure import (
 
 N_POINTS = 20_000
 DIMENSION = 200
-N_NEIGHBORS = 90
 PERPLEXITY = 30
+N_NEIGHBORS = count_neighbors("auto", N_POINTS, PERPLEXITY) or 0
 REPEATS = 2
 CLOUDS = ("Gaussian", "multivariate t, 2 degrees", "independent t, 3 degrees")
 

@@ -54,7 +54,9 @@ def compile_ours(X: Array) -> None:
 
 def ours_by_stages(X: Array, **parameters: Any) -> tuple[TSNEkhorn, SymmetricEntropicAffinity, dict[str, float]]:
     """Fit t-SNEkhorn stage by stage; return the model, its affinity and the times of the stages."""
-    affinity = SymmetricEntropicAffinity(PERPLEXITY, n_neighbors="auto", self_loops=False, n_jobs=N_THREADS)
+    affinity = SymmetricEntropicAffinity(
+        PERPLEXITY, n_neighbors="auto", balance="auto", self_loops=False, n_jobs=N_THREADS
+    )
     affinity_seconds, P = timed(lambda: affinity.fit_transform(X))
     initial_seconds, initial = timed(lambda: pca_layout(X, 2))
     model = TSNEkhorn(affinity="precomputed", init=initial, method="fft", n_jobs=N_THREADS, **parameters)

@@ -24,7 +24,7 @@ from .fingerprints import digest
 
 METHODS = (TSNEkhorn, SNEkhorn, TSNE, SymmetricSNE, SNE)
 JOBS = (1, 2, 3, 4, 7)
-SIZES = (500, 5000, 40_000)  # all pairs, exact neighbours, and neighbours from an inverted file
+SIZES = (500, 5000, 40_000)  # all pairs, exact neighbours, and neighbours in nearby clusters
 ENVIRONMENTS = (("1", "1"), ("3", "2"), ("2", "7"))  # numbers of threads of OpenMP and of BLAS
 BLAS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
 NEW_POINTS = 200

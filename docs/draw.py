@@ -16,7 +16,7 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
-from snekhorn import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn, plots
+from snekhorn import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn, plots, sweep
 from snekhorn.affinities import EntropicAffinity, SymmetricEntropicAffinity, row_perplexities
 from snekhorn.metrics import evaluate
 
@@ -97,9 +97,8 @@ def methods() -> None:
 
 def exaggerations() -> None:
     """Draw the digits with increasing exaggeration."""
-    X = load_digits().data
-    found = {f"exaggeration={e}": TSNEkhorn(exaggeration=e).fit_transform(X) for e in (1, 2, 4)}
-    _sheet(found, "exaggeration.png")
+    models = sweep(TSNEkhorn(), load_digits().data, exaggerations=(1, 1.5, 2))
+    _sheet({f"exaggeration {model.exaggeration:g}": model.embedding_ for model in models}, "exaggeration.png")
 
 
 def _sheet(found: dict[str, np.ndarray], name: str) -> None:

@@ -18,7 +18,7 @@ import snekhorn
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("src", "harness", "reproduction", "benchmarks")  # folders in which changes make a commit "dirty"
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "torch", "torchdr", "openTSNE", "umap-learn")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "torch", "torchdr", "openTSNE", "umap-learn")
 
 
 @lru_cache(maxsize=1)

@@ -18,7 +18,8 @@ N(0, 1) coordinates. Adam runs until the loss changes by less than 1e-5 (relativ
 over five seeds at the best of the perplexities 10, 20, ..., 300. The paper uses Adam's "default parameters"; we use a
 learning rate of 0.5, as in the authors' script for Figure 1, and at most 3,000 iterations.
 
-**Our defaults.** All parameters except the perplexity are left at snekhorn's defaults.
+**Our defaults.** All parameters are left at snekhorn's defaults, except for the perplexity and for `balance`, which is
+1, so that P is the paper's affinity.
 
 **Scores.** For layouts, the scores are the silhouette and the trustworthiness. For affinities, the score is the
 adjusted Rand index (ARI) between the classes and the clusters found by spectral clustering.

@@ -19,7 +19,8 @@ Array = NDArray[Any]
 
 # The paper: Adam "with default parameters", stopped when the loss changes by less than 1e-5 (relative). The authors'
 # scripts set the learning rate: 0.1 for SNAREseq, 0.5 for Figure 1, 1 for COIL. `protocol.py` compares them.
-PAPER: dict[str, Any] = {"optimizer": "adam", "tol": 1e-5, "learning_rate": 0.5, "max_iter": 3000}
+PAPER: dict[str, Any] = {"optimizer": "adam", "tol": 1e-5, "learning_rate": 0.5, "max_iter": 3000, "balance": 1.0}
+PAPER_AFFINITY: dict[str, Any] = {"balance": 1.0}  # added to our defaults
 
 PAPER_COLUMNS: dict[str, tuple[type, bool]] = {  # method, self-loops in P
     "t-SNE, paper's protocol": (TSNE, True),
@@ -66,7 +67,7 @@ def paper_layout(column: str, X: Array, perplexity: float, seed: int, *, step: f
 def our_layouts(column: str, X: Array, perplexities: list[int]) -> Iterator[tuple[int, Array]]:
     """Yield layouts with our defaults for all perplexities; they do not depend on a seed."""
     method, self_loops = OUR_COLUMNS[column]
-    for model in sweep(method(self_loops=self_loops), X, perplexities):
+    for model in sweep(method(self_loops=self_loops, **PAPER_AFFINITY), X, perplexities):
         yield int(_uninterrupted(model).perplexity), model.embedding_
 
 
@@ -76,7 +77,7 @@ def shown_layout(column: str, X: Array, y: Any, perplexity: float) -> dict[str, 
         Z = paper_layout(column, X, perplexity, 0)
     else:
         method, self_loops = OUR_COLUMNS[column]
-        Z = fitted(method(perplexity=perplexity, self_loops=self_loops), X).embedding_
+        Z = fitted(method(perplexity=perplexity, self_loops=self_loops, **PAPER_AFFINITY), X).embedding_
     return {**scores(X, y, Z), "layout": Z, "classes": y}
 
 

@@ -17,7 +17,7 @@ from snekhorn.affinities import MultiscaleSymmetricEntropicAffinity, row_perplex
 from snekhorn.metrics import distance_correlation, neighbor_recall, silhouette
 
 from .drawing import curves, legend, log_axis, panels
-from .layout_protocols import fitted
+from .layout_protocols import PAPER_AFFINITY, fitted
 from .paper_data import points
 
 SINGLE = (10, 30, 100, 300)
@@ -47,7 +47,7 @@ def measured(name: str, column: str, settings: Settings) -> dict[str, Any]:
     if column == MULTI:
         model = TSNEkhorn(affinity=MultiscaleSymmetricEntropicAffinity(self_loops=False))
     else:
-        model = TSNEkhorn(perplexity=float(column.split()[1]))
+        model = TSNEkhorn(perplexity=float(column.split()[1]), **PAPER_AFFINITY)
     Z = fitted(model, X).embedding_
     sizes, kept = kept_neighbours(X, Z)
     rows = row_perplexities(model.affinity_)
@@ -104,7 +104,7 @@ def report(cases: Cases) -> str:
     note = (
         "The multi-scale affinity is the mean of the symmetric entropic affinities at the perplexities 8, 16, 32 and "
         "so on, up to half the number of points. Like each of these affinities, it is symmetric and doubly "
-        "stochastic. We compare it with single perplexities, using t-SNEkhorn with its defaults. The score is the "
+        "stochastic. We compare it with single perplexities, using t-SNEkhorn with a balance of 1. The score is the "
         "fraction of neighbours preserved, corrected for chance and averaged over neighbourhood sizes on a "
         f"logarithmic scale (Lee et al. 2015), so that small and large scales have equal weight. {_findings(cases)}"
     )

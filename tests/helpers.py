@@ -105,6 +105,12 @@ def dense(P):
     return (P.toarray() if sparse.issparse(P) else np.asarray(P)).astype(float)
 
 
+def uniform_rows(P):
+    """Whether the entries of each row that are not negligible are equal, but for rounding."""
+    share = P / P.max(axis=1, keepdims=True)
+    return ((share < 1e-3) | (share > 0.99)).all(axis=1)
+
+
 def entropies(P):
     """-sum_j P_ij log P_ij"""
     return entr(dense(P)).sum(axis=1)

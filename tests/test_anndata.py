@@ -44,6 +44,12 @@ def test_another_representation_method_and_name(adata):
     assert found.uns["other"]["params"]["method"] == "SNEkhorn"
 
 
+def test_a_sparse_representation(adata):
+    adata.obsm["sparse"] = sparse.csr_matrix(adata.X)
+    found = tsnekhorn(adata, use_rep="sparse", copy=True)
+    np.testing.assert_array_equal(found.obsm["X_tsnekhorn"], TSNEkhorn().fit_transform(sparse.csr_matrix(adata.X)))
+
+
 def test_it_goes_through_a_file(adata, tmp_path):
     tsnekhorn(adata)
     adata.write_h5ad(tmp_path / "t.h5ad")
@@ -57,13 +63,13 @@ def test_scanpy_finds_the_neighbours_and_draws_the_layout(adata):
     scanpy = pytest.importorskip("scanpy")
     scanpy.pp.neighbors(adata, n_neighbors=31, use_rep="X_pca")
     tsnekhorn(adata, obsp="distances")
-    assert adata.uns["tsnekhorn"]["params"]["perplexity"] == 10.0
+    assert adata.uns["tsnekhorn"]["params"]["perplexity"] == 20.0
     D = adata.obsp["distances"].toarray()
-    P = TSNEkhorn(perplexity=10, metric="precomputed", n_neighbors=None)
+    P = TSNEkhorn(perplexity=20, metric="precomputed", n_neighbors=None)
     from scipy import sparse
 
     P.fit(sparse.csr_matrix(D**2))
-    own = TSNEkhorn(perplexity=10, n_neighbors=30).fit(adata.obsm["X_pca"]).affinity_
+    own = TSNEkhorn(perplexity=20, n_neighbors=30).fit(adata.obsm["X_pca"]).affinity_
     assert abs(P.affinity_ - own).max() < 1e-3  # the same graph, found by another
     axes = scanpy.pl.embedding(adata, basis="tsnekhorn", color="digit", show=False)
     drawn = np.concatenate([part.get_offsets() for part in axes.collections if len(part.get_offsets()) == 300])

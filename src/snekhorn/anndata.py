@@ -12,8 +12,11 @@ from .embedding.initial_layout import pca_layout
 from .errors import InputError, InputTypeError, did_you_mean
 from .estimators import NeighborEmbedding, TSNEkhorn
 from .geometry.costs import NEIGHBORS_PER_PERPLEXITY
+from .geometry.inputs import check_points
 from .io.matrix_files import DEFAULT_REP
 from .runtime.checks import check_choice
+from .runtime.execution import choose_execution
+from .runtime.sparse_format import check_sparse
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -46,8 +49,8 @@ def tsnekhorn(
         Entry of `obsp` with the distances to the nearest neighbours, such as "distances" from `scanpy.pp.neighbors`.
         No new neighbour search is run.
     perplexity : float or None, default=None
-        Effective number of neighbours per cell. None means 30 or, with `obsp`, a third of the median number of
-        neighbours, but at least 2 and at most 30.
+        Effective number of neighbours per cell. None means 30 or, with `obsp`, two thirds of the median number
+        of neighbours, but at least 2 and at most 30.
     n_components : int, default=2
         Dimension of the layout.
     model : estimator or None, default=None
@@ -92,7 +95,9 @@ def tsnekhorn(
         use_rep = use_rep or (DEFAULT_REP if DEFAULT_REP in adata.obsm else None)
         estimator.set_params(metric="precomputed", n_neighbors=None)
         if use_rep is not None and isinstance(estimator.init, str) and estimator.init == "pca":
-            estimator.set_params(init=pca_layout(_representation(adata, use_rep)[1], n_components))
+            name, points = _representation(adata, use_rep)
+            points = check_points(points, name=f"use_rep={name!r}")
+            estimator.set_params(init=pca_layout(points, n_components, execution=choose_execution(n_jobs)))
     estimator.set_params(perplexity=default if perplexity is None else perplexity)
     estimator.fit(X)
     adata.obsm[f"X_{key_added}"] = np.asarray(estimator.embedding_)
@@ -109,7 +114,8 @@ def _representation(adata: AnnData, use_rep: str | None) -> tuple[str, Any]:
     if use_rep not in adata.obsm:
         remedy = did_you_mean(use_rep, ["X", *adata.obsm])
         raise InputError(f"use_rep={use_rep!r} is neither 'X' nor an entry of obsm; {remedy}")
-    return use_rep, np.asarray(adata.obsm[use_rep])
+    found = adata.obsm[use_rep]
+    return use_rep, found if sparse.issparse(found) else np.asarray(found)
 
 
 def _squared_distances(adata: AnnData, obsp: str) -> sparse.csr_matrix:
@@ -119,7 +125,9 @@ def _squared_distances(adata: AnnData, obsp: str) -> sparse.csr_matrix:
     described = [found for found in adata.uns.values() if isinstance(found, dict)]
     if obsp == "connectivities" or any(found.get("connectivities_key") == obsp for found in described):
         raise InputError(f"obsp={obsp!r} holds weights, not distances; pass the entry with the distances.")
-    graph = sparse.csr_matrix(adata.obsp[obsp])
+    found = adata.obsp[obsp]
+    check_sparse(found, f"obsp={obsp!r}")
+    graph = sparse.csr_matrix(found)
     metrics = [found.get("params", {}).get("metric") for found in described if found.get("distances_key") == obsp]
     if metrics and metrics[0] not in ("euclidean", None):
         return graph

@@ -124,7 +124,7 @@ def neighbor_recall(
 
     A random layout has a recall of about k / (n - 1).
     """
-    X, Z, metric = _check_pair(X, Z, metric)
+    X, Z, metric = _check_pair(X, Z, metric, n_jobs)
     k = _check_neighbors(n_neighbors, len(Z))
     rows = _compare(X, Z, k, k, metric, _draw(len(Z), sample, random_state), n_jobs)
     return float(rows[:, ranks.SHARED].mean() / k)
@@ -144,7 +144,7 @@ def distance_correlation(
     It describes the global arrangement, which neighbourhood-based measures ignore: if it is low, do not trust large
     distances in the picture. Every sampled point is paired with all others. This is not Székely's distance correlation.
     """
-    X, Z, metric = _check_pair(X, Z, metric)
+    X, Z, metric = _check_pair(X, Z, metric, n_jobs)
     correlation = _correlation(_compare(X, Z, 1, 1, metric, _draw(len(Z), sample, random_state), n_jobs), len(Z))
     if correlation is None:
         raise InputError(f"the {len(Z)} points are equally far apart in X or in Z; pass points at different distances.")
@@ -234,7 +234,7 @@ def evaluate(
     >>> evaluate(X, X)["neighbor_recall"]
     1.0
     """
-    X, Z, metric = _check_pair(X, Z, metric)
+    X, Z, metric = _check_pair(X, Z, metric, n_jobs)
     n = len(Z)
     classes = None if y is None else check_classes(y, n)
     k_ranks = _choose_neighbors(n_neighbors, RANKED_NEIGHBORS, n, ranked=True)
@@ -263,7 +263,7 @@ def evaluate(
 def _rank_measure(
     column: int, X: Any, Z: Any, n_neighbors: Any, metric: str, sample: Sample, random_state: Any, n_jobs: int | None
 ) -> float:
-    X, Z, metric = _check_pair(X, Z, metric)
+    X, Z, metric = _check_pair(X, Z, metric, n_jobs)
     k = _check_neighbors(n_neighbors, len(Z), ranked=True)
     rows = _compare(X, Z, k, k, metric, _draw(len(Z), sample, random_state), n_jobs)
     return _one_minus_excess(rows[:, column], k, len(Z))
@@ -349,7 +349,7 @@ def _draw(n: int, sample: Sample, random_state: Any) -> Indices:
     return np.arange(n) if size == n else np.sort(generator.choice(n, size, replace=False))
 
 
-def _check_pair(X: Any, Z: Any, metric: str) -> tuple[Any, NDArray[Any], str]:
+def _check_pair(X: Any, Z: Any, metric: str, n_jobs: int | None) -> tuple[Any, NDArray[Any], str]:
     """Check X, Z and the metric.
 
     If the metric estimates scales from X, whiten the points and use the Euclidean metric instead.
@@ -357,7 +357,7 @@ def _check_pair(X: Any, Z: Any, metric: str) -> tuple[Any, NDArray[Any], str]:
     check_metric(metric)
     Z = _check_embedding(Z)
     if metric != "precomputed":
-        X, metric = whitened(check_points(X), metric)
+        X, metric = whitened(check_points(X), metric, choose_execution(n_jobs))
         X = X if sparse.issparse(X) else np.ascontiguousarray(X)
     elif sparse.issparse(X):
         raise InputError("metric='precomputed' needs a full distance matrix, but X is sparse; pass a dense array.")

@@ -29,7 +29,7 @@ def test_the_matrix_is_not_changed():
 
 
 @pytest.mark.parametrize("self_loops", [True, False])
-@pytest.mark.parametrize(("n_neighbors", "k_advice"), [(None, False), (20, True)])
+@pytest.mark.parametrize(("n_neighbors", "k_advice"), [(None, False), (20, True), (59, False), (10**6, False)])
 def test_a_warning_advises_only_what_can_help(X, monkeypatch, self_loops, n_neighbors, k_advice):
     def stall(problem, point, **options):
         return Outcome(point, Reason.STALLED, 1, 1, [])
@@ -42,3 +42,8 @@ def test_a_warning_advises_only_what_can_help(X, monkeypatch, self_loops, n_neig
     assert "lower perplexity" in text
     assert ("self_loops" in text) == (not self_loops)
     assert ("n_neighbors" in text) == k_advice
+
+
+def test_automatic_neighbours_that_are_all_points():
+    affinity = SymmetricEntropicAffinity(10.0, n_neighbors="auto").fit(np.random.default_rng(0).normal(size=(30, 3)))
+    assert affinity.effective_parameters()["n_neighbors"] is None

@@ -187,7 +187,7 @@ def test_parameters_are_checked_before_the_points_are_read(affinity):
         affinity.fit(object())
 
 
-@pytest.mark.parametrize(("k", "n_neighbors", "count"), [(6, 5, "5 neighbours"), (91, "auto", "90 neighbours")])
+@pytest.mark.parametrize(("k", "n_neighbors", "count"), [(6, 5, "5 neighbours"), (46, "auto", "45 neighbours")])
 def test_a_rank_beyond_the_neighbours_is_refused_before_they_are_searched(k, n_neighbors, count):
     refused(SelfTuningAffinity(k, n_neighbors=n_neighbors), object(), f"k={k}", count, "raise n_neighbors")
 

@@ -17,7 +17,7 @@ from snekhorn.affinities import (
 )
 from snekhorn.errors import InputError, NumericalOverflowError
 
-from ..helpers import dense, entropies, fit_whatever_it_says, make
+from ..helpers import dense, entropies, fit_whatever_it_says, make, uniform_rows
 
 TOL = 1e-8
 
@@ -143,6 +143,13 @@ def _check_mean_entropy(affinity, P):
         assert (report.floor_rows if above > 0.0 else report.unreachable_rows).size > 0
 
 
+def _check_limits(affinity, P):
+    """A row that misses its target is uniform: on the nearest points at the floor, on all points out of reach."""
+    report = affinity.report_
+    solved = np.setdiff1d(np.arange(len(P)), report.unsolved_rows)
+    assert uniform_rows(P)[np.intersect1d(solved, np.concatenate([report.floor_rows, report.unreachable_rows]))].all()
+
+
 @given(hard_cases())
 def test_entropic_affinities_are_what_they_report(case):
     if (found := _fit(EntropicAffinity, case)) is not None:
@@ -150,6 +157,7 @@ def test_entropic_affinities_are_what_they_report(case):
         assert affinity.report_.converged
         _check_sums(affinity, P)
         _check_row_entropies(affinity, P)
+        _check_limits(affinity, P)
 
 
 @given(hard_cases())
@@ -159,6 +167,7 @@ def test_gaussian_affinities_are_what_they_report(case):
         assert affinity.report_.converged
         _check_sums(affinity, P)
         _check_mean_entropy(affinity, P)
+        _check_limits(affinity, P)
 
 
 @given(hard_cases())

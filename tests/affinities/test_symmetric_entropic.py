@@ -80,9 +80,9 @@ def test_all_neighbours_give_the_full_matrix(self_loops):
     np.testing.assert_allclose(dense(graph), full, rtol=0.0, atol=1e-9)
 
 
-def test_auto_takes_three_neighbours_for_each_unit_of_perplexity(many):
+def test_auto_takes_one_and_a_half_neighbours_for_each_unit_of_perplexity(many):
     auto = SymmetricEntropicAffinity(10.0, n_neighbors="auto").fit_transform(many)
-    given = SymmetricEntropicAffinity(10.0, n_neighbors=30).fit_transform(many)
+    given = SymmetricEntropicAffinity(10.0, n_neighbors=15).fit_transform(many)
     np.testing.assert_array_equal(dense(auto), dense(given))
 
 

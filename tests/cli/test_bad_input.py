@@ -60,6 +60,18 @@ CASES = {
     "wrong metric": (["embed", "good.csv", "--metric", "euclid"], "metric must be one of"),
     "wrong perplexity": (["embed", "good.csv", "--perplexity", "many"], "--perplexity must be a number, got 'many'"),
     "small perplexity": (["embed", "good.csv", "--perplexity", "0.5"], "--perplexity must be a finite number above 1"),
+    "wrong exaggeration": (
+        ["embed", "good.csv", "--exaggeration", "1,strong"],
+        "--exaggeration must be a number, got 'strong'; 1 preserves neighbours, 1.5 to 2 shows groups.",
+    ),
+    "exaggeration 0": (
+        ["embed", "good.csv", "--exaggeration", "1,0"],
+        "--exaggeration must be a finite number above 0, got 0;",
+    ),
+    "negative exaggeration": (["embed", "good.csv", "--exaggeration=-1"], "--exaggeration must be a finite number"),
+    "infinite exaggeration": (["embed", "good.csv", "--exaggeration", "inf"], "--exaggeration must be a finite number"),
+    "exaggeration NaN": (["embed", "good.csv", "--exaggeration", "nan"], "--exaggeration must be a finite number"),
+    "no exaggeration": (["embed", "good.csv", "--exaggeration", ","], "--exaggeration is ',', which has no values"),
     "no folder": (["embed", "good.csv", "--out", "no/t.csv"], "the folder no does not exist"),
     "unwritable": (["embed", "good.csv", "--out", "/proc/t.csv"], "/proc/t.csv cannot be written"),
     "exists": (["embed", "good.csv", "--out", "text.csv"], "text.csv already exists; pass --force"),
@@ -71,6 +83,14 @@ CASES = {
     "output kind": (["embed", "good.csv", "--out", "t.xls"], "t.xls must end in .parquet"),
     "many in NPY": (["embed", "good.csv", "--out", "t.npy", "-p", "2,3"], "t.npy can hold only one layout"),
     "many models": (["embed", "good.csv", "--save-model", "t.npz", "-p", "2,3"], "--save-model saves one layout"),
+    "exaggerations in NPY": (
+        ["embed", "good.csv", "--out", "t.npy", "--exaggeration", "1,2"],
+        "t.npy can hold only one layout, but several were requested",
+    ),
+    "models of exaggerations": (
+        ["embed", "good.csv", "--save-model", "t.npz", "--exaggeration", "1,2"],
+        "--save-model saves one layout, but several were requested; pass one --perplexity and one --exaggeration.",
+    ),
     "page in 3-D": (["embed", "good.csv", "--html", "t.html", "-d", "3"], "the page is 2-dimensional"),
     "no model": (["transform", "good.csv", "good.csv", "--out", "t.csv"], "good.csv was not written by snekhorn"),
     "no layout": (["plot", "good.csv", "--out", "t.png"], "does not start with columns x and y"),

@@ -71,6 +71,69 @@ def test_several_perplexities(folder, as_json):
     assert facts["files"]["plot"] == "t.png"
 
 
+def test_several_exaggerations(folder, as_json, snekhorn, monkeypatch):
+    sheets = []
+    sheet = package.plots.sheet
+    monkeypatch.setattr("snekhorn.plots.sheet", lambda *args, **kw: sheets.append((args, kw)) or sheet(*args, **kw))
+    facts = as_json("embed", "digits.csv", *LABELS, "--exaggeration", "2,1", "--exaggeration", 1.5)
+    found = read_layouts(folder / "digits.tsnekhorn.parquet")
+    assert list(found.layouts) == ["e1", "e1.5", "e2"]
+    assert [layout["exaggeration"] for layout in facts["layouts"]] == [1, 1.5, 2]
+    X = principal_components(read_table("digits.csv", label="digit", id="name").X, 50)
+    for (key, Z), layout in zip(found.layouts.items(), facts["layouts"], strict=True):
+        np.testing.assert_array_equal(Z, package.TSNEkhorn(exaggeration=float(key[1:])).fit_transform(X))
+        assert layout["scores"] == pytest.approx(package.metrics.evaluate(X, Z, found.metadata["digit"].to_numpy()))
+    (((layouts, _), how),) = sheets
+    assert list(layouts) == ["exaggeration 1", "exaggeration 1.5", "exaggeration 2"]
+    recall, silhouette = (facts["layouts"][1]["scores"][name] for name in ("neighbor_recall", "silhouette"))
+    assert how["subtitles"]["exaggeration 1.5"] == f"neighbour recall {recall:.2f}, silhouette {silhouette:.2f}"
+    assert any("--coordinates x_e1.5,y_e1.5" in text for text in facts["warnings"])
+    assert "<title>digits.csv, exaggeration 1</title>" in (folder / "digits.tsnekhorn.html").read_text()
+    text = snekhorn("evaluate", "digits.csv", "digits.tsnekhorn.parquet", *LABELS).stdout
+    assert text.splitlines()[0].split() == ["exaggeration", "1", "1.5", "2"]
+
+
+def test_perplexities_and_exaggerations(folder, snekhorn, monkeypatch):
+    sheets = []
+    sheet = package.plots.sheet
+    monkeypatch.setattr("snekhorn.plots.sheet", lambda *args, **kw: sheets.append(kw) or sheet(*args, **kw))
+    values = ("-p", "5,10,30", "--exaggeration", "1,2,1")
+    result = snekhorn("embed", "digits.csv", *LABELS, *values, "--out", "t.csv", "--plot", "t.png", *FAST)
+    found = read_layouts(folder / "t.csv")
+    assert list(found.layouts) == ["5_e1", "5_e2", "10_e1", "10_e2", "30_e1", "30_e2"]
+    assert found.metadata.column_names == ["name", "digit"]
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["perplexity", "5", "5", "10", "10", "30", "30"] in lines
+    assert ["exaggeration", "1", "2", "1", "2", "1", "2"] in lines
+    assert "TSNEkhorn, perplexity 10, exaggeration 2: " in result.stdout
+    assert "--exaggeration lists 1 more than once; it is used once." in result.stdout
+    assert "computing 6 layouts of 300 points, perplexity 5, 10, 30; exaggeration 1, 2" in result.stderr
+    assert sheets[0]["columns"] == 2
+
+
+def test_one_exaggeration_gives_a_layout_that_can_be_saved(folder, snekhorn):
+    result = snekhorn("embed", "digits.csv", *LABELS, "--exaggeration", 2, "--save-model", "m.npz", "--out", "t.npy")
+    assert "TSNEkhorn, perplexity 30, exaggeration 2: converged" in result.stdout
+    snekhorn("transform", "m.npz", "digits.csv", "--out", "placed.npy", "--quiet")
+    np.testing.assert_allclose(np.load("placed.npy"), np.load("t.npy"), atol=1e-6)
+
+
+def test_an_interrupt_keeps_the_layouts_that_are_complete(folder, snekhorn, monkeypatch):
+    fit, fitted = package.TSNEkhorn.fit, []
+
+    def interrupted(model, X, y=None):
+        if len(fitted) == 2:
+            raise KeyboardInterrupt
+        fitted.append(model)
+        return fit(model, X, y)
+
+    monkeypatch.setattr(package.TSNEkhorn, "fit", interrupted)
+    args = ("--exaggeration", "1,1.5,2", "--out", "t.csv", *FAST, "--no-scores")
+    result = snekhorn("embed", "digits.csv", *LABELS, *args, code=130)
+    assert "interrupted; the layouts finished so far are kept" in result.stderr
+    assert list(read_layouts(folder / "t.csv").layouts) == ["e1", "e1.5"]
+
+
 @pytest.mark.parametrize("d", [1, 3])
 def test_other_dimensions(folder, snekhorn, d):
     snekhorn("embed", "digits.csv", *LABELS, "--dimensions", d, "--out", "t.parquet", "--plot", "t.pdf", *FAST)
@@ -162,6 +225,24 @@ def test_self_loops(folder, as_json):
         for loops in ((), ("--self-loops",))
     }
     assert losses[()]["divergence"] > losses["--self-loops",]["divergence"]
+
+
+def test_balance(folder, as_json):
+    def affinity(*options):
+        facts = as_json("embed", "digits.csv", *LABELS, "--out", f"t{len(options)}{options[1:]}.csv", *FAST, *options)
+        return facts["layouts"][0]["affinity"]
+
+    assert affinity("--balance", 0.25)["balance"] == 0.25
+    assert affinity("--balance", 1)["inequality"] is None
+    auto = affinity()
+    assert affinity("--balance", "auto") == auto
+    assert 0.0 < auto["inequality"] < 1.0
+
+
+@pytest.mark.parametrize("balance", ["half", "1.5", "nan"])
+def test_other_balances_are_refused(folder, snekhorn, balance):
+    result = snekhorn("embed", "digits.csv", "--balance", balance, code=2)
+    assert "balance must be" in result.output
 
 
 def test_sparse_input(folder, as_json):

@@ -10,7 +10,7 @@ from snekhorn.registry import AFFINITIES, METHODS
 from ..fuzz.fuzz_properties import PROPERTIES
 from .pages import ROOT
 
-TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)(?:\[(\w+)\])?`")
+TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)(?:\[(\w+)\])?`( \(slow\))?")
 PATH = re.compile(r"`([a-z_]+(?:/[a-z_]+)*(?:\.py|/))`")
 
 
@@ -31,8 +31,11 @@ def test_every_promise_names_existing_tests():
     text = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
     for promise in text.split("\n## ")[1:]:
         assert TEST.search(promise), f"no test holds the promise {promise.splitlines()[0]!r}"
-    for path, name, case in TEST.findall(text):
+    for path, name, case, slow in TEST.findall(text):
         tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-        assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, f"{path}::{name}"
+        tests = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        assert name in tests, f"{path}::{name}"
+        marks = map(ast.unparse, tests[name].decorator_list)
+        assert ("pytest.mark.slow" in marks) == bool(slow), f"{path}::{name} is slow, or is not"
         assert not case or case in PROPERTIES, case
-    assert {case for _, _, case in TEST.findall(text) if case} == set(PROPERTIES)
+    assert {case for _, _, case, _ in TEST.findall(text) if case} == set(PROPERTIES)

@@ -62,6 +62,7 @@ def no_work(monkeypatch):
         ("affinity", "entropic", "'precomputed'"),
         ("affinity", EntropicAffinity, "an object from snekhorn.affinities"),
         ("affinity", AFFINITY, "'precomputed'"),
+        ("balance", 2, "from 0 to 1, or 'auto'"),
         ("self_loops", "yes", "True, False"),
         ("latent_self_loops", None, "True, False"),
         ("init", "umap", "'pca', 'spectral', 'random'"),

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from snekhorn import TSNEkhorn
+from snekhorn import TSNE, TSNEkhorn, metrics, sweep
 from snekhorn.geometry.preprocessing import Preprocessing
+from snekhorn.runtime.execution import Threads, choose_execution
 
 from .cases import each_estimator, each_method, quick, stops_early
 
@@ -19,7 +20,7 @@ SCRIPT = """
 import hashlib, warnings
 import numpy as np
 from sklearn.pipeline import make_pipeline
-from snekhorn import TSNEkhorn
+from snekhorn import TSNEkhorn, metrics
 from snekhorn.geometry.preprocessing import Preprocessing
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
@@ -36,6 +37,8 @@ for model, X in (
 ):
     Z = model.fit_transform(X)
     print(hashlib.sha256(Z.tobytes() + model.transform(X[:50] + 0.1).tobytes()).hexdigest())
+    scores = metrics.evaluate(X, Z, np.arange(len(X)) % 3, sample=200)
+    print(hashlib.sha256(repr(sorted(scores.items())).encode()).hexdigest())
 """
 
 
@@ -103,8 +106,34 @@ def test_processes_in_which_libraries_have_other_threads():
         code = [sys.executable, "-c", SCRIPT]
         done = subprocess.run(code, capture_output=True, text=True, check=True, env={**os.environ, **threads})
         said.append(done.stdout.split())
-    assert len(said[0]) == 7
+    assert len(said[0]) == 14
     assert said[0] == said[1] == said[2]
+
+
+POINTS = np.random.default_rng(0).normal(size=(60, 5))
+SCALED = {"metric": "mahalanobis", "n_neighbors": 20}
+USES_OF_THREADS = {
+    "layout": lambda n: quick(TSNEkhorn, n_jobs=n).fit(POINTS).transform(POINTS[:9] + 0.1),
+    "other metric": lambda n: quick(TSNE, n_jobs=n, **SCALED).fit(POINTS).transform(POINTS[:9] + 0.1),
+    "preprocessing": lambda n: Preprocessing(n_components=3, n_jobs=n).fit(POINTS).transform(POINTS),
+    "sweep": lambda n: list(sweep(quick(TSNEkhorn, n_jobs=n, **SCALED), POINTS, [5.0])),
+    "scores": lambda n: metrics.evaluate(POINTS, POINTS[:, :2], metric="mahalanobis", n_jobs=n),
+}
+
+
+@pytest.mark.parametrize("use", USES_OF_THREADS)
+def test_no_more_threads_than_requested(use, monkeypatch):
+    used = set()
+    run = Threads.run
+
+    def noted(self, *arguments):
+        used.add(self.n_threads)
+        run(self, *arguments)
+
+    monkeypatch.setattr(Threads, "run", noted)
+    n_jobs = 2 * choose_execution(None).n_threads + 1  # unlike the default
+    USES_OF_THREADS[use](n_jobs)
+    assert used == {n_jobs}
 
 
 @pytest.mark.parametrize("n_neighbors", [None, 24])

@@ -263,6 +263,22 @@ def test_says_where_a_layout_has_no_extent(kind):
     assert estimator.perplexity_ == 1.5
 
 
+@pytest.mark.parametrize(
+    ("parameters", "advised"),
+    [
+        ({"self_loops": False}, True),
+        ({"self_loops": True}, False),
+        ({"self_loops": False, "affinity": EntropicAffinity(5.0)}, False),
+        ({"self_loops": True, "affinity": EntropicAffinity(5.0, self_loops=False)}, True),
+    ],
+)
+def test_self_loops_are_advised_only_where_there_are_none(parameters, advised):
+    with pytest.warns(UserWarning, match="collapsed") as said:
+        TSNEkhorn(perplexity=5, max_iter=20, tol=1e-2, **parameters).fit(np.zeros((30, 3)))
+    message = next(str(warning.message) for warning in said if "collapsed" in str(warning.message))
+    assert ("self-loops" in message) == advised
+
+
 @each_estimator
 def test_help_lists_the_parameters(kind):
     doc = inspect.getdoc(kind)

@@ -15,7 +15,7 @@ from scipy import sparse
 from snekhorn import TSNEkhorn
 from snekhorn.geometry import neighbor_index, neighbor_search
 warnings.simplefilter("ignore")
-if sys.argv[1] == "inverted":
+if sys.argv[1] == "clusters":
     neighbor_index.EXACT_LIMIT = neighbor_search.EXACT_LIMIT = 100
 X = np.random.default_rng(0).normal(size=(3200, 8))
 metric = "manhattan" if sys.argv[1] == "manhattan" else "sqeuclidean"
@@ -38,7 +38,7 @@ process.join()
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system cannot fork")
-@pytest.mark.parametrize("search", ["exact", "inverted", "manhattan"])
+@pytest.mark.parametrize("search", ["exact", "clusters", "manhattan"])
 def test_a_fit_in_a_fork_after_a_fit(search):
     code = [sys.executable, "-W", "ignore", "-c", SCRIPT, search]
     with subprocess.Popen(code, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:

@@ -42,14 +42,14 @@ def no_memory(monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "X", "remedy"),
     [
-        pytest.param({}, POINTS, "set n_neighbors=24 for", id="all pairs"),
+        pytest.param({}, POINTS, "set n_neighbors=12 for", id="all pairs"),
         pytest.param({"n_neighbors": 10}, POINTS, "lower n_neighbors or perplexity", id="neighbours"),
-        pytest.param({"metric": "precomputed"}, COSTS, "set n_neighbors=24 for", id="costs"),
+        pytest.param({"metric": "precomputed"}, COSTS, "set n_neighbors=12 for", id="costs"),
         pytest.param({"metric": "precomputed"}, GRAPH, "pass a graph with fewer edges", id="graph"),
         pytest.param({"metric": "precomputed"}, LISTS, "pass a graph with fewer edges", id="lists"),
         pytest.param({"affinity": "precomputed"}, AFFINITY, "pass a sparse P", id="full P"),
         pytest.param({"affinity": "precomputed"}, sparse.csr_matrix(AFFINITY), "fewer entries", id="sparse P"),
-        pytest.param({"affinity": EntropicAffinity(8.0)}, POINTS, "set n_neighbors=24 for", id="affinity"),
+        pytest.param({"affinity": EntropicAffinity(8.0)}, POINTS, "set n_neighbors=12 for", id="affinity"),
         pytest.param(
             {"affinity": SymmetricEntropicAffinity(8.0, n_neighbors="auto")},
             POINTS,

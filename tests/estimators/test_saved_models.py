@@ -284,7 +284,7 @@ def test_other_formats_are_refused(written, version, remedy):
 def test_the_first_format_is_refused(written):
     with written.open("wb") as file:
         np.savez(file, header=np.array(json.dumps({"format": 1, "class": "TSNE", "state": {}})), embedding_=np.ones(3))
-    with pytest.raises(InputError, match="has format 1, but this version reads only format 2; fit the model again"):
+    with pytest.raises(InputError, match="has format 1, but this version reads only format 3; fit the model again"):
         snekhorn.load(written)
 
 
@@ -345,6 +345,29 @@ def test_a_source_may_have_any_names(X, tmp_path):
     found, again = load_with_source(tmp_path / "m.npz")
     _same(found, estimator)
     assert again == source
+
+
+def test_a_source_of_many_names(X, tmp_path):
+    estimator, source = quick(TSNEkhorn).fit(X), {"columns": [f"column_{i}" for i in range(500_000)]}
+    snekhorn.save(estimator, tmp_path / "m.npz", source=source)
+    assert load_with_source(tmp_path / "m.npz")[1] == source
+    source = {"columns": ["column" * 100] * 30_000}
+    with pytest.raises(InputError, match="its parameters, reports and source take more than 16 MiB"):
+        snekhorn.save(estimator, tmp_path / "large.npz", source=source)
+    assert not (tmp_path / "large.npz").exists()
+
+
+def test_numbers_of_a_report_are_floats(written):
+    header = json.loads(members_of(written)[HEADER])
+    header["state"]["report_"]["losses"] = [3, 2.5]
+    written.write_bytes(archive_of({**members_of(written), HEADER: json.dumps(header).encode()}))
+    losses = snekhorn.load(written).report_.losses
+    assert list(map(type, losses)) == [float, float]
+
+
+def test_a_folder_that_does_not_exist(X, tmp_path):
+    with pytest.raises(InputError, match=r"m.npz cannot be written: the folder .*none does not exist; create it first"):
+        quick(TSNEkhorn).fit(X).save(tmp_path / "none" / "m.npz")
 
 
 def test_a_missing_file(tmp_path):

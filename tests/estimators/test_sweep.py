@@ -3,12 +3,16 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.neighbors import kneighbors_graph
 
 from snekhorn import SNE, TSNE, SNEkhorn, TSNEkhorn
 from snekhorn.affinities import SymmetricEntropicAffinity
 from snekhorn.errors import InputError
+from snekhorn.estimators import NeighborEmbedding
 from snekhorn.estimators.sweep import sweep
 from snekhorn.geometry.neighbor_search import find_neighbors
+
+from ..helpers import squared_distances
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at max_iter")  # the affinities are what is looked at
 X = np.random.default_rng(0).normal(size=(200, 6))
@@ -28,6 +32,75 @@ def test_perplexities_rise_and_layouts_are_those_of_single_fits():
     for model in models:
         alone = TSNEkhorn(max_iter=60, perplexity=model.perplexity).fit(X)
         assert model.kl_divergence_ == pytest.approx(alone.kl_divergence_, rel=1e-3)
+
+
+@pytest.mark.parametrize("method", [TSNEkhorn, SNEkhorn, TSNE, SNE])
+@pytest.mark.parametrize("init", ["pca", "spectral", "random", X[:, :2] / 100])
+def test_exaggerations_have_the_layouts_of_single_fits(method, init):
+    model = method(max_iter=60, init=init, random_state=3)
+    models = list(sweep(model, X, exaggerations=(2, 1, 1.5, 2.0)))
+    assert [found.exaggeration for found in models] == [1, 1.5, 2]
+    for found in models:
+        alone = clone(model).set_params(exaggeration=found.exaggeration).fit(X)
+        np.testing.assert_array_equal(found.embedding_, alone.embedding_)
+        assert found.perplexity == alone.perplexity == 30
+        assert found.perplexity_ == alone.perplexity_
+        assert found.affinity_report_.n_passes == alone.affinity_report_.n_passes
+    assert method().exaggeration == model.exaggeration  # the model itself does not change
+
+
+def test_each_perplexity_is_combined_with_each_exaggeration_and_computed_once(monkeypatch):
+    computed, starts = [], []
+    compute = SymmetricEntropicAffinity.compute
+    monkeypatch.setattr(SymmetricEntropicAffinity, "compute", lambda *args: (computed.append(args), compute(*args))[1])
+    start = NeighborEmbedding.initial_layout
+    monkeypatch.setattr(NeighborEmbedding, "initial_layout", lambda *args: (starts.append(args), start(*args))[1])
+    models = list(sweep(TSNEkhorn(max_iter=3, tol=1.0), X, (20, 5), exaggerations=(2, 1, 1.5)))
+    settings = [(model.perplexity, model.exaggeration) for model in models]
+    assert settings == [(5, 1), (5, 1.5), (5, 2), (20, 1), (20, 1.5), (20, 2)]
+    assert len(computed) == 2
+    assert len(starts) == 1
+    assert np.shares_memory(models[0].affinity_, models[2].affinity_)
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.init, models[0].init)
+
+
+def test_a_random_start_is_shared_without_a_seed():
+    first, second = sweep(TSNEkhorn(max_iter=3, tol=1.0, init="random"), X, exaggerations=(1, 2))
+    np.testing.assert_array_equal(first.init, second.init)
+
+
+def test_a_spectral_start_belongs_to_its_perplexity():
+    first, second, third = sweep(TSNEkhorn(max_iter=3, tol=1.0, init="spectral"), X, (5, 20, 21), exaggerations=(2,))
+    assert np.abs(first.init - second.init).max() > 1e-4
+    assert np.abs(second.init - third.init).max() > 1e-6
+
+
+def test_exaggerations_of_a_precomputed_affinity():
+    P = SymmetricEntropicAffinity(10).fit_transform(X)
+    model = TSNEkhorn(max_iter=60, affinity="precomputed")
+    for found in sweep(model, P, exaggerations=(1, 2)):
+        alone = clone(model).set_params(exaggeration=found.exaggeration).fit(P)
+        np.testing.assert_array_equal(found.embedding_, alone.embedding_)
+
+
+@pytest.mark.parametrize("form", ["matrix", "graph", "lists"])
+def test_precomputed_costs(neighbours_only, form):
+    squares = squared_distances(X)
+    graph = kneighbors_graph(X, 90, mode="distance")
+    graph.data **= 2
+    near = np.argsort(squares, axis=1)[:, 1:91]
+    costs = {"matrix": squares, "graph": graph, "lists": (near, np.take_along_axis(squares, near, axis=1))}[form]
+    model = TSNEkhorn(max_iter=20, tol=1.0, metric="precomputed")
+    for found in sweep(model, costs, (10, 20), exaggerations=(1, 2)):
+        _has_the_affinity_of_a_single_fit(found, model, costs)
+
+
+def test_too_little_memory_is_an_error_before_any_work(monkeypatch):
+    monkeypatch.setattr(SymmetricEntropicAffinity, "compute", lambda *args: pytest.fail("an affinity was computed"))
+    monkeypatch.setattr("snekhorn.runtime.memory.available_bytes", lambda: 100_000)
+    with pytest.raises(InputError, match="the layout of 200 points"):
+        next(sweep(TSNEkhorn(), X, exaggerations=(1, 2)))
 
 
 @pytest.fixture
@@ -86,11 +159,34 @@ def test_bad_parameters_are_errors_before_any_work():
         next(sweep(TSNEkhorn(), X, (5, 0.5)))
     with pytest.raises(ValueError, match="perplexities is empty"):
         next(sweep(TSNEkhorn(), X, ()))
-    with pytest.raises(ValueError, match="affinity=None"):
+    with pytest.raises(InputError, match="perplexities have no effect on affinity='precomputed'"):
         next(sweep(TSNEkhorn(affinity="precomputed"), X, (5,)))
+    with pytest.raises(InputError, match=r"affinity object, got affinity=SymmetricEntropicAffinity\(\); set affinity="):
+        next(sweep(TSNEkhorn(affinity=SymmetricEntropicAffinity()), X, exaggerations=(1, 2)))
+    with pytest.raises(InputError, match="pass perplexities, exaggerations or both"):
+        next(sweep(TSNEkhorn(), X))
+    with pytest.raises(InputError, match=r"exaggerations is empty; pass at least one value, as in \[1, 1.5, 2\]"):
+        next(sweep(TSNEkhorn(), X, exaggerations=()))
+    with pytest.raises(InputError, match="tol must be"):
+        next(sweep(TSNEkhorn(tol=-1), X, exaggerations=(1, 2)))
+    with pytest.raises(InputError, match=r"needs metric='precomputed', got metric='sqeuclidean'"):
+        next(sweep(TSNEkhorn(n_neighbors=20), (np.zeros((9, 2), int), np.ones((9, 2))), (5, 10)))
 
 
-@pytest.mark.parametrize("perplexities", [5, None, "30", [5, "a"], [[5]], [None], np.array(5.0), np.array([[5.0]])])
+@pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, "2", None, True, [1.0]])
+def test_exaggerations_that_are_not_positive_numbers(monkeypatch, value):
+    monkeypatch.setattr(SymmetricEntropicAffinity, "compute", lambda *args: pytest.fail("an affinity was computed"))
+    with pytest.raises(InputError, match="exaggeration must be a positive finite number, got"):
+        next(sweep(TSNEkhorn(), X, exaggerations=[1, value]))
+
+
+@pytest.mark.parametrize("exaggerations", [2, "1,2", np.array(2.0)])
+def test_exaggerations_that_are_not_a_list(exaggerations):
+    with pytest.raises(InputError, match=r"exaggerations must be a list of numbers, got .*such as \[1, 1.5, 2\]"):
+        next(sweep(TSNEkhorn(), X, exaggerations=exaggerations))
+
+
+@pytest.mark.parametrize("perplexities", [5, "30", [5, "a"], [[5]], [None], np.array(5.0), np.array([[5.0]])])
 def test_perplexities_that_are_not_a_list_of_numbers(perplexities):
     with pytest.raises(InputError, match=r"perplexit(y|ies) must be a (finite|list of) number.*got"):
         next(sweep(TSNEkhorn(), X, perplexities))

@@ -26,6 +26,7 @@ metrics = st.one_of(st.just("sqeuclidean"), st.just("sqeuclidean"), st.sampled_f
 booleans = st.booleans()
 
 OPTIONS = {
+    "balance": st.sampled_from([1.0, 1.0, 1.0, "auto", 0.5, 0.0]),
     "symmetrize": booleans,
     "self_loops": booleans,
     "gamma_squared": booleans,
@@ -183,6 +184,7 @@ def layout_cases(draw, most=80, points_of=points, metrics=metrics):
         "n_components": n_components,
         "perplexity": draw(perplexities(recipe.n)),
         "n_neighbors": draw(neighbors(recipe.n)),
+        "balance": draw(st.sampled_from(["auto", "auto", 1.0, 0.5, 0.0])),
         "self_loops": draw(booleans),
         "latent_self_loops": draw(st.sampled_from([True, True, False])),
         "early_exaggeration": draw(st.sampled_from([12.0, 12.0, 1.0, 4.0])),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import snekhorn
 
 from ..helpers import dense
-from .fuzz_cases import GIVEN, METRICS, layout_cases, tied_points
+from .fuzz_cases import METRICS, layout_cases, tied_points
 from .hard_points import FORMS
 from .property_table import holds_for
 from .recomputed import (
@@ -180,18 +180,23 @@ def an_earlier_fit_leaves_no_trace(cases):
     assert sorted(vars(used)) == sorted(vars(fresh))
 
 
-@holds_for(st.tuples(layout_cases(40), st.lists(st.floats(1.01, 60.0), min_size=1, max_size=3)))
-def a_sweep_is_finite_and_the_same_for_any_n_jobs(case_and_perplexities):
-    case, perplexities = case_and_perplexities
+@holds_for(
+    st.tuples(
+        layout_cases(40),
+        st.lists(st.floats(1.01, 60.0), min_size=1, max_size=3),
+        st.lists(st.floats(0.1, 20.0), min_size=1, max_size=2),
+    )
+)
+def a_sweep_is_finite_and_the_same_for_any_n_jobs(case_and_values):
+    case, perplexities, exaggerations = case_and_values
     case = replace(case.shortened(20), affinity=None)
-    if case.metric in GIVEN:
-        raise Refused("a sweep needs features")
     X, found = case.data(), []
     with threads_for_any_work():
         for n_jobs in JOBS:
-            attempt(lambda n=n_jobs: found.append(list(snekhorn.sweep(case.build(n_jobs=n), X, perplexities))))
+            swept = snekhorn.sweep(case.build(n_jobs=n_jobs), X, perplexities, exaggerations=exaggerations)
+            attempt(lambda swept=swept: found.append(list(swept)))
     for models in found:
-        assert len(models) == len(set(perplexities))
+        assert len(models) == len(set(perplexities)) * len(set(exaggerations))
         for model, first in zip(models, found[0], strict=True):
             assert np.isfinite(model.embedding_).all()
             assert same_bits(model.embedding_, first.embedding_)

@@ -1,14 +1,17 @@
 """Every property holds for a few cases, the same in every run; `make fuzz` tries many more."""
 
 import contextlib
+from pathlib import Path
 
 import pytest
 from hypothesis import Phase, given, settings
 
+import snekhorn
+
 from .found_cases import FOUND
 from .fuzz_properties import PROPERTIES
 from .long_run import run_case
-from .recomputed import Refused
+from .recomputed import USELESS, Refused
 
 EXAMPLES = 40
 
@@ -30,3 +33,8 @@ def test_property_holds(name):
 def test_what_failed_once_holds(name, case):
     with contextlib.suppress(Refused):
         run_case(name, case)
+
+
+@pytest.mark.parametrize("advice", [advice for advice, _, _ in USELESS])
+def test_the_advice_that_is_looked_for_is_still_given(advice):
+    assert any(advice in path.read_text() for path in Path(snekhorn.__file__).parent.rglob("*.py"))

@@ -43,14 +43,14 @@ def test_float32_stays_float32(X, metric):
 
 
 @pytest.mark.parametrize(
-    ("n_neighbors", "n", "count"), [(None, 100, None), (7, 100, 7), (200, 100, 99), ("auto", 100, 15), ("auto", 9, 8)]
+    ("n_neighbors", "n", "count"), [(None, 100, None), (7, 100, 7), (200, 100, 99), ("auto", 100, 8), ("auto", 6, 5)]
 )
 def test_number_of_neighbours(n_neighbors, n, count):
     assert count_neighbors(n_neighbors, n, 5.0) == count
 
 
 def test_auto_rounds_up():
-    assert count_neighbors("auto", 100, 5.1) == 16
+    assert count_neighbors("auto", 100, 5.4) == 9
 
 
 def test_a_precomputed_matrix_is_used_as_it_is(X):

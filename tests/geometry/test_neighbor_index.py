@@ -69,7 +69,7 @@ def test_of_equal_points_the_first_comes_first():
 @pytest.mark.parametrize("limit", [100_000, 100])
 @pytest.mark.parametrize("n_threads", [1, 4])
 def test_every_question_by_itself(limit, n_threads, monkeypatch):
-    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_LIMIT", limit)  # below, an inverted file
+    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_LIMIT", limit)  # below, clusters
     own = NeighborIndex(clusters(3000, p=4), "sqeuclidean")
     new = clusters(60, p=4, seed=1)
     _assert_each_alone(own, new, 10, n_threads)
@@ -86,8 +86,7 @@ def test_every_question_by_itself_in_every_metric(metric):
 
 
 @pytest.mark.parametrize("k", [300, 900])
-def test_more_neighbours_than_the_probed_lists_hold(k, monkeypatch):
-    """faiss gives -1 for what it has not found, which would index the last point."""
+def test_more_neighbours_than_a_few_clusters_hold(k, monkeypatch):
     monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_LIMIT", 100)
     X, new = clusters(3000, p=4), clusters(40, p=4, seed=1)
     indices, costs = NeighborIndex(X, "sqeuclidean").query(new, k, Threads(1))
@@ -99,12 +98,11 @@ def test_more_neighbours_than_the_probed_lists_hold(k, monkeypatch):
     assert np.mean(costs <= true) >= LEAST_RECALL
 
 
-def test_rows_that_found_too_few_are_searched_again():
+def test_rows_that_found_too_few_are_searched_again(monkeypatch):
     X, new = clusters(3000, p=4), clusters(40, p=4, seed=1)
     search = PointSearch(X, "sqeuclidean")
-    search.inverted(new, 900, float, Threads())
-    search._inverted[1].nprobe = 4
-    indices, _ = search.inverted(new, 900, float, Threads())
+    monkeypatch.setattr(search, "_clusters_to_search", lambda k, execution: 4)
+    indices, _ = search.in_clusters(new, 900, float, Threads())
     np.testing.assert_array_equal(indices, np.argsort(cdist(new, X), axis=1)[:, :900])
 
 
@@ -132,7 +130,7 @@ def test_groups_that_float32_cannot_resolve(limit, gap, share, monkeypatch):
     np.testing.assert_array_equal(indices[:, 0], np.arange(600))
     np.testing.assert_array_equal(costs[:, 0], 0.0)
     true = np.sort(cdist(X, X), axis=1)[:, :90]
-    exact = np.arange(600) % share == 0 if limit == 100 else slice(None)  # an inverted file serves the larger group
+    exact = np.arange(600) % share == 0 if limit == 100 else slice(None)  # clusters serve the larger group
     np.testing.assert_allclose(costs[exact], true[exact])
     assert np.mean(costs <= true[:, -1:]) >= LEAST_RECALL
 

@@ -6,7 +6,6 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from snekhorn.geometry.neighbor_search import find_neighbors
-from snekhorn.geometry.point_search import RECALL_GOAL
 from snekhorn.runtime.execution import Threads
 
 from ..helpers import clusters, squared_distances, without_some_entries
@@ -134,8 +133,8 @@ def test_approximate_neighbours_reach_the_recall_and_report_it():
     X = np.random.default_rng(0).normal(size=(4000, 10))
     found = _find(X, K, "sqeuclidean", 2, approximate=True)
     true_recall = _recall(found.indices, squared_distances(X))
-    assert true_recall >= 0.95
-    assert found.recall >= RECALL_GOAL
+    assert true_recall >= 0.96
+    assert found.recall >= 0.96
     assert found.recall == pytest.approx(true_recall, abs=0.02)
 
 
@@ -150,13 +149,6 @@ def test_approximate_costs_are_exact_for_what_was_found():
 def test_approximate_neighbours_of_few_points_are_found_without_a_word(n, capfd):
     _find(clusters(n), K, "sqeuclidean", 1, approximate=True)
     assert capfd.readouterr() == ("", "")
-
-
-def test_the_thread_count_of_faiss_is_left_as_it_was(many):
-    faiss = pytest.importorskip("faiss")
-    before = faiss.omp_get_max_threads()
-    _find(many, K, "sqeuclidean", before + 3)
-    assert faiss.omp_get_max_threads() == before
 
 
 @pytest.mark.parametrize("approximate", [True, False])

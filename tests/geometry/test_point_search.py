@@ -94,7 +94,7 @@ def test_threads_leave_no_trace_in_many_counts(approximate):
 @pytest.mark.parametrize("limit", [100_000, 100])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_query_alone_and_in_a_batch(kind, limit, monkeypatch):
-    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_LIMIT", limit)  # below, an inverted file
+    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_LIMIT", limit)  # below, clusters
     X = _kinds(900)[kind]
     index = NeighborIndex(X[:800], "sqeuclidean")
     queries = np.concatenate([X[800:], X[:100]])
@@ -164,7 +164,7 @@ def test_of_multiples_of_a_row_the_first_is_found_by_the_cosine(form, dtype):
     assert (costs[:, 6:] > 0.0).all()
 
 
-def test_the_search_is_exact_in_few_dimensions_with_an_inverted_file_that_float32_cannot_resolve():
+def test_the_search_is_exact_in_few_dimensions_where_float32_cannot_resolve_clusters():
     X = clusters(4000, p=3) + 1e9 * (np.arange(4000) % 2)[:, None]
     one, two = (find_neighbors(X, K, "sqeuclidean", Threads(n), approximate=True) for n in (1, 2))
     np.testing.assert_array_equal(one.indices, two.indices)

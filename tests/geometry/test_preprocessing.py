@@ -169,4 +169,5 @@ def test_names_of_components_and_output_frames():
     assert list(preprocessing.fit_transform(frame).columns) == ["pca0", "pca1"]
     again = pickle.loads(pickle.dumps(preprocessing))
     pd.testing.assert_frame_equal(again.transform(frame), preprocessing.transform(frame))
-    assert clone(preprocessing).get_params() == {"n_components": 2, "random_state": 0, "standardize": False}
+    defaults = {"n_jobs": None, "random_state": 0, "standardize": False}
+    assert clone(preprocessing).get_params() == {"n_components": 2, **defaults}

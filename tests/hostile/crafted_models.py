@@ -71,7 +71,7 @@ def _set(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
 
 
 HEADERS = {
-    **{f"format/{value!r}": value for value in (0, -1, 1, 3, 10**30, "2", 2.0, True, None, [2])},
+    **{f"format/{value!r}": value for value in (0, -1, 1, 2, 4, 10**30, "3", 3.0, True, None, [3])},
     **{f"class/{value!r}": value for value in ("UMAP", "clone", "Preprocessing", "Pipeline", None, 3, ["TSNE"], {})},
     **{f"state/{value!r}": value for value in (None, [], 3, {}, "embedding_")},
     "source/a list": [],
@@ -91,6 +91,12 @@ HEADERS = {
     "state/init/unknown": "magic",
     "state/report_/None": None,
     "state/report_/method/gpu": "gpu",
+    "state/report_/marginal_gap/400 digits": 10**400,
+    "state/report_/n_iter/400 digits": 10**400,
+    "state/report_/losses/400 digits": [10**400],
+    "state/max_iter/400 digits": 10**400,
+    "state/perplexity/400 digits": 10**400,
+    "source/400 digits": {"rep": 10**400},
     "state/report_/n_iter/-1": -1,
     "state/report_/losses/text": ["low"],
     "state/report_/losses/nested": [[[[0.0]]]],
@@ -123,10 +129,10 @@ def _headers(members: Members) -> Iterator[tuple[str, bytes]]:
         "a list": b"[]",
         "no JSON": b"{",
         "not UTF-8": b'{"format": "\xff"}',
-        "deep": b'{"format": 2, "class": ' + b"[" * 200_000,
-        "deep and closed": b'{"format": 2, "class": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        "deep": b'{"format": 3, "class": ' + b"[" * 200_000,
+        "deep and closed": b'{"format": 3, "class": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
         "many digits": b'{"format": ' + b"1" * 10_000 + b"}",
-        "large": b'{"format": 2, "class": [' + b"[]," * 8_000_000 + b"[]]}",
+        "large": b'{"format": 3, "class": [' + b"[]," * 8_000_000 + b"[]]}",
     }
     for name, text in texts.items():
         yield f"header: {name}", archive_of({**members, HEADER: text})
@@ -155,6 +161,7 @@ def _arrays(members: Members) -> Iterator[tuple[str, bytes]]:
             "text": array.astype(str),
             "swapped bytes": array.astype(array.dtype.newbyteorder()),
             "long doubles": array.astype(np.longdouble),
+            "half": array.astype(np.float16),
         }
         for case, value in wrong.items():
             yield f"{name}: {case}", archive_of({**members, f"{name}.npy": npy(value)})
@@ -189,7 +196,10 @@ def _matrices(members: Members) -> Iterator[tuple[str, bytes]]:
         wrong = {
             "indices": [_changed(indices, 10**8), _changed(indices, -5), indices[:-3], indices.astype(float)],
             "indptr": [_changed(indptr, 10**8), _changed(indptr, -1), indptr[:-1], indptr[::-1].copy(), indptr[:0]],
-            "data": [_changed(data, np.nan), data[:-3], data[:0], data.astype(int), data[:, None]],
+            "data": [
+                *(_changed(data, np.nan), data[:-3], data[:0], data[:, None]),
+                *(data.astype(kind) for kind in (int, np.float16)),
+            ],
         }
         for part, values in wrong.items():
             for i, value in enumerate(values):

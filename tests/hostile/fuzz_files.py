@@ -1,6 +1,7 @@
 """Damage models and files by the thousand, open each in a process with limits, and report the defects.
 
     python -m tests.hostile.fuzz_files --flips 3000 --truncations 600
+    python -m tests.hostile.fuzz_files --only t.h5ad csc.h5ad
 
 A defect is a crash, a hang, an exception other than the one for bad input, a layout that is not finite, or memory
 beyond ten times the size of the file plus 200 MB. A flipped bit may leave a valid file, which may be loaded. The exit
@@ -54,8 +55,8 @@ def format_of(name: str) -> str:
     return name.partition(".")[2]
 
 
-def run(folder: Path, *, flips: int, truncations: int, seed: int = 0) -> Outcomes:
-    """Run crafted and damaged files in a folder; return what happened."""
+def run(folder: Path, *, flips: int, truncations: int, seed: int = 0, only: list[str] | None = None) -> Outcomes:
+    """Run crafted and damaged files in a folder, or only damaged copies of the files with these names."""
     good = write_all(folder)
     cases = folder / "cases"
     cases.mkdir()
@@ -64,8 +65,11 @@ def run(folder: Path, *, flips: int, truncations: int, seed: int = 0) -> Outcome
         for command, files in good.items():
             for path in files.values():
                 runner.warm_up(command, path)
-        run_crafted(good, runner)
-        print(f"crafted: {dict(runner.outcomes.counts)}", flush=True)
+        if only is None:
+            run_crafted(good, runner)
+            print(f"crafted: {dict(runner.outcomes.counts)}", flush=True)
+        else:
+            good = {command: {name: files[name] for name in files if name in only} for command, files in good.items()}
         run_damaged(good, runner, flips=flips, truncations=truncations, seed=seed)
     finally:
         runner.close()
@@ -77,9 +81,16 @@ def main() -> int:
     parser.add_argument("--flips", type=int, default=3000, help="bit flips of each format, and of models")
     parser.add_argument("--truncations", type=int, default=600, help="likewise")
     parser.add_argument("--seed", type=int, default=0, help="another seed gives other damage")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="damage only these files, and run no crafted ones")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = run(Path(folder), flips=options.flips, truncations=options.truncations, seed=options.seed)
+        found = run(
+            Path(folder),
+            flips=options.flips,
+            truncations=options.truncations,
+            seed=options.seed,
+            only=options.only,
+        )
     print(*found.defects, sep="\n")
     print(f"{sum(found.counts.values())} cases: {dict(found.counts)}; at most {found.most_bytes >> 20} MB extra")
     return 1 if found.defects else 0

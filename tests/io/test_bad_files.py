@@ -298,3 +298,10 @@ def test_a_file_that_hangs_the_library_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(h5_scan, "__file__", str(looping))
     with pytest.raises(ValueError, match="does not come to an end"):
         check_h5(tmp_path / "t.h5ad")
+
+
+def test_a_sound_file_of_many_chunks(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "t.h5ad", "w") as file:
+        file.create_dataset("X", data=np.zeros((20_000, 2)), chunks=(1, 2))
+    check_h5(tmp_path / "t.h5ad")

@@ -85,3 +85,15 @@ def test_pipes_and_devices_are_not_replaced(tmp_path):
         check_output(tmp_path / "t.csv", (".csv",), force=True)
     with pytest.raises(InputError, match="is a device or a pipe"), replacing(tmp_path / "t.csv"):
         pass
+
+
+def test_files_that_cannot_be_created_are_errors(tmp_path):
+    long, missing, dangling = tmp_path / ("n" * 300 + ".csv"), tmp_path / "none" / "t.csv", tmp_path / "link.csv"
+    dangling.symlink_to(missing)
+    for path, reason in ((long, "too long"), (missing, "none does not exist; create it"), (dangling, "No such file")):
+        with pytest.raises(InputError, match=reason) as said, replacing(path):
+            pass
+        assert ".snekhorn-" not in str(said.value)
+        with pytest.raises(InputError, match=reason):
+            check_output(path, (".csv",), force=False)
+    assert list(tmp_path.iterdir()) == [dangling]

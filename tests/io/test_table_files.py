@@ -1,6 +1,7 @@
 """Every supported file format gives the same table."""
 
 import gzip
+from io import BytesIO
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,8 @@ from scipy import sparse
 
 from snekhorn.io import InputError, read_table
 from snekhorn.io.csv_files import BLOCK_BYTES
+
+from ..helpers import dense
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 NAMES = ["a", "b", "c"]
@@ -107,6 +110,21 @@ def test_matrix_market_alone(tmp_path):
     S = sparse.random(30, 8, 0.3, format="csr", random_state=0)
     scipy_io.mmwrite(tmp_path / "t.mtx", S)
     np.testing.assert_allclose(read_table(tmp_path / "t.mtx").X.toarray(), S.toarray())
+
+
+@pytest.mark.parametrize("symmetry", ["general", "symmetric", "skew-symmetric"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.coo_matrix])
+@pytest.mark.parametrize("suffix", ["mtx", "mtx.gz"])
+def test_matrix_market_of_short_numbers(symmetry, form, suffix, tmp_path):
+    """Such a file has two bytes per entry, and half of the entries if it is symmetric."""
+    Y = np.tril(np.random.default_rng(0).integers(0, 10, (100, 100)), -1)
+    Y = Y + (Y.T if symmetry == "symmetric" else -Y.T if symmetry == "skew-symmetric" else 1)
+    stream = BytesIO()
+    scipy_io.mmwrite(stream, form(Y), symmetry=symmetry)
+    content = stream.getvalue()
+    (tmp_path / f"t.{suffix}").write_bytes(gzip.compress(content) if suffix == "mtx.gz" else content)
+    found = read_table(tmp_path / f"t.{suffix}").X
+    np.testing.assert_array_equal(dense(found), Y)
 
 
 def test_semicolons_and_a_byte_order_mark(tmp_path):

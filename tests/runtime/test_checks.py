@@ -97,7 +97,7 @@ def test_positive_numbers_pass(value):
     assert check_positive(value, "x") == float(value)
 
 
-@pytest.mark.parametrize("value", [0, -1, np.nan, np.inf, "1", True, None])
+@pytest.mark.parametrize("value", [0, -1, np.nan, np.inf, "1", True, None, pytest.param(10**400, id="400 digits")])
 def test_other_numbers_do_not(value):
     with pytest.raises(ValueError, match="x must be a positive finite number"):
         check_positive(value, "x")

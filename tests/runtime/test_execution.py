@@ -154,7 +154,7 @@ def test_blocks_do_not_depend_on_the_number_of_threads(n_threads):
 
 
 def _threads(api):
-    """Numbers of threads of the libraries that were loaded with the package; faiss, loaded later, has its own limit."""
+    """Numbers of threads of the libraries that were loaded with the package."""
     libraries = execution._libraries().select(user_api=api)
     return {library["filepath"]: library["num_threads"] for library in libraries.info()}
 

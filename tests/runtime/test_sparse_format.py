@@ -1,16 +1,22 @@
 """A sparse matrix whose arrays do not match its shape is refused at every door, because compiled loops trust them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from snekhorn import TSNE, TSNEkhorn, metrics
 from snekhorn.affinities import EntropicAffinity, row_perplexities
+from snekhorn.affinities.affinity import Affinity
+from snekhorn.anndata import tsnekhorn
 from snekhorn.errors import InputError
 from snekhorn.estimators.sweep import sweep
 from snekhorn.geometry.costs import NeighborGraph
 from snekhorn.geometry.preprocessing import Preprocessing
+from snekhorn.plots import scatter
 from snekhorn.runtime.sparse_format import check_sparse
+from snekhorn.solvers.solve_report import SolveReport
 
 FAR = 10**7
 
@@ -116,29 +122,58 @@ def _transform(X):
     TSNEkhorn(perplexity=5, max_iter=5).fit(_square(1).toarray()).transform(X)
 
 
+def _cells(**changed):
+    """Return what `tsnekhorn` reads of an AnnData object, which does not accept every sparse format."""
+    return SimpleNamespace(
+        **{"X": _square(1).toarray(), "obsm": {}, "obsp": {"distances": _square(1)}, "uns": {}, **changed}
+    )
+
+
+class _OwnAffinity(Affinity):
+    """Affinity of a user, whose `compute` returns what it was given."""
+
+    def __init__(self, P=None):
+        super().__init__()
+        self.P = P
+
+    def compute(self, cost):
+        return self.P, SolveReport(True, 1, 1, 0.0, 0.0, "converged")  # noqa: FBT003
+
+
 DOORS = {
     "fit": lambda X: TSNEkhorn(perplexity=5).fit(X),
     "another method": lambda X: TSNE(perplexity=5, n_neighbors=10).fit(X),
     "precomputed affinity": lambda X: TSNE(affinity="precomputed").fit(X),
     "precomputed graph": lambda X: TSNEkhorn(perplexity=5, metric="precomputed").fit(X),
+    "own affinity": lambda X: TSNE(affinity=_OwnAffinity(X)).fit(_square(1).toarray()),
     "transform": _transform,
     "sweep": lambda X: list(sweep(TSNEkhorn(), X, [5.0])),
     "affinity": lambda X: EntropicAffinity(5.0).fit(X),
     "affinity of a graph": lambda X: EntropicAffinity(5.0, metric="precomputed").fit(X),
-    "affinity of another graph": lambda X: EntropicAffinity(5.0, metric="precomputed").fit(
-        NeighborGraph(X.indptr, X.indices, X.data)
-    ),
     "perplexities": row_perplexities,
     "preprocessing": lambda X: Preprocessing(standardize=True).fit(X),
     "preprocessing new points": lambda X: Preprocessing(n_components=2).fit(_square(1)).transform(X),
     "scores": lambda X: metrics.evaluate(X, np.random.default_rng(0).normal(size=(30, 2))),
+    "drawing": scatter,
+    "AnnData": lambda X: tsnekhorn(_cells(X=X)),
+    "AnnData obsm": lambda X: tsnekhorn(_cells(obsm={"some": X}), use_rep="some"),
+    "AnnData obsp": lambda X: tsnekhorn(_cells(obsp={"distances": X}), obsp="distances"),
+    "AnnData initial layout": lambda X: tsnekhorn(_cells(X=X), obsp="distances", use_rep="X"),
 }
 
 
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_every_door_is_closed(door):
+def test_every_door_is_closed(door, form):
+    X = _square().asformat(form)
+    (X.row if form == "coo" else X.indices)[3] = FAR
+    with pytest.raises(InputError, match="is a corrupt"):
+        DOORS[door](X)
+
+
+def test_a_graph_of_the_library_is_checked_too():
     X = _square().tocsr()
     X.indices[3] = FAR
     with pytest.raises(InputError, match="is a corrupt"):
-        DOORS[door](X)
+        EntropicAffinity(5.0, metric="precomputed").fit(NeighborGraph(X.indptr, X.indices, X.data))

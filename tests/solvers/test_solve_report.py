@@ -27,6 +27,12 @@ def test_no_advice_names_a_parameter_that_is_absent_or_cannot_help():
     assert advice(Reason.CONVERGED.value, parameters) == ""
 
 
+def test_useless_values_are_compared_by_value():
+    parameters = {"perplexities": np.array([5.0, 20.0]), "self_loops": np.True_, "tol": 1e-8}
+    assert advice(Reason.STALLED.value, parameters) == "lower perplexities or raise tol"
+    assert advice(Reason.STALLED.value, {"perplexities": np.str_("auto"), "tol": 1e-8}) == "raise tol"
+
+
 def test_reports_do_not_share_their_lists():
     first, second = (SolveReport(True, 1, 1, 0.0, 0.0, "converged") for _ in range(2))  # noqa: FBT003
     first.dual_values.append(1.0)

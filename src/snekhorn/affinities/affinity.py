@@ -12,10 +12,11 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import NumericalOverflowError
-from ..geometry.costs import Array, Cost, Matrix, NeighborGraph, build_cost
+from ..geometry.costs import Array, Cost, Matrix, NeighborGraph, build_cost, count_neighbors
 from ..geometry.dense_cost import symmetrize_in_place
 from ..runtime.checks import check_choice, check_perplexity, clamp_perplexity
 from ..runtime.execution import choose_execution, one_blas_thread
+from ..runtime.sparse_format import check_sparse
 from ..runtime.user_warnings import warn
 from ..solvers.solve_report import UNREACHABLE, Reason, SolveReport, advice, explained
 
@@ -40,9 +41,9 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
         equal costs. "seuclidean" and "mahalanobis" estimate their scales from X.
     n_neighbors : int, "auto" or None, default=None
         None computes the full matrix. A number restricts the affinity to that many nearest neighbours and makes it
-        sparse; "auto" uses three times the perplexity. For a precomputed graph, None keeps every edge, a number keeps
-        exactly that many edges per row (a row with fewer is an error), and "auto" keeps at most three times the
-        perplexity.
+        sparse; "auto" uses one and a half times the perplexity. For a precomputed graph, None keeps every edge, a
+        number keeps exactly that many edges per row (a row with fewer is an error), and "auto" keeps at most one and a
+        half times the perplexity.
     self_loops : bool, default=True
         Whether the diagonal is part of the affinity, as in the paper.
     n_jobs : int or None, default=None
@@ -108,6 +109,7 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
         self.n_features_in_ = cost.n_points if isinstance(X, NeighborGraph) else _count_columns(X)
         self.__dict__.pop("perplexity_", None)  # left by an earlier fit
         P, report = self.compute(cost)
+        check_sparse(P, f"the affinity that {type(self).__name__}.compute returns")
         if not np.isfinite(P.sum()):
             raise NumericalOverflowError(
                 f"{type(self).__name__} overflowed; check X and bandwidths for extreme values."
@@ -138,8 +140,11 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
     def effective_parameters(self) -> dict[str, Any]:
         """Return the parameters that affected the result; reports advise the user to change one of them."""
         parameters: dict[str, Any] = self.get_params(deep=False)
+        n = self.affinity_.shape[0]
         if self.n_neighbors is None and sparse.issparse(self.affinity_):
             parameters["graph"] = "precomputed"
+        elif count_neighbors(self.n_neighbors, n, self.graph_perplexity()) == n - 1:
+            parameters["n_neighbors"] = None  # there are no more points
         if parameters.get("bandwidth") is not None:
             parameters.pop("perplexity", None)
         return parameters

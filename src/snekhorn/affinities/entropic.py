@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..geometry.costs import Array, Cost, Matrix, NeighborGraph
 from ..kernels import bandwidth_search
@@ -77,11 +78,11 @@ class EntropicAffinity(Affinity):
         self.marginal_dual_, self.entropy_dual_ = in_user_units(cost, rows.duals)
         self.bandwidths_ = self.entropy_dual_
         P = rows.affinity(cost, self_loops=self.self_loops)
-        report = _report(MeasuredRows.of(P, cost.execution), target, cost.degrees + bool(self.self_loops))
+        report = entropic_report(MeasuredRows.of(P, cost.execution), target, cost.degrees + bool(self.self_loops))
         return (symmetrize(P) if self.symmetrize else P), report
 
 
-def _report(rows: MeasuredRows, target: float, n_entries: Array) -> SolveReport:
+def entropic_report(rows: MeasuredRows, target: Array | float, n_entries: Array) -> SolveReport:
     """Report rows above the target (too many points at the nearest distance) and below it (too few neighbours)."""
     gap = rows.log_perplexities - target
     off = rows.off(gap, REPORTED_GAP)
@@ -147,9 +148,14 @@ class KernelRows:
         """Dual variables (lambda, eps), for which the rows are exp((lambda_i - C_ij) / eps_i)."""
         return np.stack([self.nearest - self.bandwidth * self.log_normalizer, self.bandwidth])
 
+    def permuted(self, order: NDArray[np.intp]) -> KernelRows:
+        """Apply the permutation `order` to the rows."""
+        values = (self.bandwidth, self.nearest, self.log_normalizer, self.entropy)
+        return KernelRows(*(value[order] for value in values))
+
     def affinity(self, cost: Cost, *, self_loops: bool) -> Matrix:
         """Compute the matrix P_ij = exp(-(C_ij - nearest_i) / bandwidth_i - log_normalizer_i)."""
-        scale, tied = -1.0 / self.bandwidth, _tie_limit(self.nearest, cost.dtype)
+        scale, tied = -1.0 / self.bandwidth, tie_limit(self.nearest, cost.dtype)
 
         @np.errstate(over="ignore")  # the exponential of minus infinity is right
         def formula(C: Array, i: Any, j: Any) -> Array:
@@ -177,7 +183,7 @@ def _rounding(dtype: np.dtype[Any]) -> float:
     return LAST_DIGITS * float(np.finfo(dtype).eps)
 
 
-def _tie_limit(nearest: Array, dtype: np.dtype[Any]) -> Array:
+def tie_limit(nearest: Array, dtype: np.dtype[Any]) -> Array:
     """Return the largest cost of each row that counts as equal to the nearest one, as in the compiled search."""
     return np.asarray((1.0 + _rounding(dtype)) * nearest)
 
@@ -198,6 +204,6 @@ def entropic_weights(costs: Array, perplexity: float, execution: Execution) -> A
     target = np.log(min(perplexity, MOST_ENTRIES * k))
     rows = KernelRows.with_entropy(graph, target, self_loops=False)
     nearest = costs.min(axis=1, keepdims=True)
-    excess = np.where(costs > _tie_limit(rows.nearest, costs.dtype)[:, None], costs - nearest, 0.0)
+    excess = np.where(costs > tie_limit(rows.nearest, costs.dtype)[:, None], costs - nearest, 0.0)
     p = np.exp(-excess / rows.bandwidth[:, None])
     return np.asarray(p / p.sum(axis=1, keepdims=True))

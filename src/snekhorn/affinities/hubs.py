@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..geometry.costs import Array, NeighborGraph
+from ..geometry.costs import Array, Cost, DenseCost, NeighborGraph
 from ..kernels import RowLoop
 from ..kernels.graph_rows import metropolis_rows
 
@@ -26,12 +26,12 @@ def metropolis_entropies(graph: NeighborGraph) -> Array:
     return entropies
 
 
-def feed_starved(graph: NeighborGraph, log_perplexity: float) -> NeighborGraph:
+def feed_starved(graph: Cost, log_perplexity: float) -> Cost:
     """Connect starved points to their nearest neighbours among the starved points.
 
-    A precomputed graph cannot be searched, so it is returned unchanged.
+    In a full matrix, no point starves, and a precomputed graph cannot be searched, so both are returned unchanged.
     """
-    if graph.search_among is None:
+    if isinstance(graph, DenseCost) or graph.search_among is None:
         return graph
     k = int(np.median(graph.degrees))
     for _ in range(ROUNDS):

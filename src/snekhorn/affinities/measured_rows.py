@@ -67,8 +67,11 @@ class MeasuredRows:
         return np.asarray(~(np.abs(deviation) < tol + self.rounding))
 
     def lowest(self, tol: float) -> NDArray[np.bool_]:
-        """Return which rows are uniform on their largest entries: no smaller bandwidth lowers their entropy."""
-        return np.asarray(self.log_perplexities < np.log(self.ties) + tol + self.rounding)
+        """Return which rows are uniform on their largest entries: no smaller bandwidth lowers their entropy.
+
+        A lower entropy means that some of these entries are smaller, and vanish at a smaller bandwidth.
+        """
+        return np.asarray(np.abs(self.log_perplexities - np.log(self.ties)) < tol + self.rounding)
 
     def highest(self, n_entries: Array, tol: float) -> NDArray[np.bool_]:
         """Return which rows are uniform on all `n_entries`: no larger bandwidth raises their entropy."""

@@ -43,13 +43,13 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
     Parameters
     ----------
     perplexities : sequence of float or "auto", default="auto"
-        The scales. "auto" doubles from 8 up to half the number of points or, on a neighbour graph, up to a third of the
-        number of neighbours. If this limit is below 8, it is the only scale.
+        The scales. "auto" doubles from 8 up to half the number of points or, on a neighbour graph, up to two
+        thirds of the number of neighbours. If this limit is below 8, it is the only scale.
     tol : float, default=1e-8
         Tolerance at every scale on the deviation of row sums from 1 and of row entropies from their target.
     metric, n_neighbors, self_loops, n_jobs, verbose
-        See :class:`snekhorn.affinities.affinity.Affinity`. n_neighbors="auto" uses three times the largest perplexity,
-        or 300 if `perplexities` is also "auto".
+        See :class:`snekhorn.affinities.affinity.Affinity`. n_neighbors="auto" uses one and a half times the largest
+        perplexity, or 150 if `perplexities` is also "auto".
 
     Attributes
     ----------
@@ -112,7 +112,8 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
         last: Array | None = None
         self.reports_ = []
         for perplexity in self.perplexities_:  # smallest first, each starting from the previous solution
-            dual, last, report = solver.solve(symmetric, float(np.log(perplexity)), last)
+            cost, rows = solver.prepare(symmetric, float(np.log(perplexity)))
+            dual, last, report = solver.solve(cost, rows, float(np.log(perplexity)), last)
             self.reports_.append(report)
             total = _add_affinity(dual, last, total)
             if not report.converged:

@@ -114,9 +114,13 @@ class SymmetricDual:
 
     def affinity(self, x: Array) -> Matrix:
         """Compute P_ij = exp((lambda_i + lambda_j - 2 C_ij) / (gamma_i + gamma_j))."""
+        return self.cost.as_matrix(*self.entries(x))
+
+    def entries(self, x: Array) -> tuple[Array, Array | None]:
+        """Return the entries of P, as `cost.as_matrix` expects them, and its diagonal if there are self-loops."""
         entries = self.cost.new_entries()
         self.cost.over_rows(symmetric_sums.write_affinity, self.cost.arranged(x), self.self_loops, entries)
-        return self.cost.as_matrix(entries, np.exp(x[0] / x[1]) if self.self_loops else None)
+        return entries, np.exp(x[0] / x[1]) if self.self_loops else None
 
     def _terms(self, x: Array) -> Array:
         terms = np.empty((self.cost.n_points, symmetric_sums.N_TERMS))

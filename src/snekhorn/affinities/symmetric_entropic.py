@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -9,7 +10,10 @@ import numpy as np
 from ..geometry.costs import Array, Cost, Matrix
 from ..runtime.checks import check_choice, check_count, check_perplexity, check_positive
 from ..solvers.solve_report import SolveReport
-from .affinity import Affinity, in_user_units
+from .affinity import Affinity, in_user_units, symmetrize
+from .balance import Balance, EntropicMean, check_balance, choose_balance, gini
+from .entropic import entropic_report
+from .measured_rows import MeasuredRows
 from .symmetric_solver import MAX_ITER, Solver, SymmetricSolver
 
 
@@ -26,10 +30,19 @@ class SymmetricEntropicAffinity(Affinity):
     A row whose gamma_i reaches its floor (a hundredth of its bandwidth in the ordinary entropic affinity) has a
     perplexity above the requested one, which the constraint allows. `report_.n_floor_rows` counts these rows.
 
+    With `balance` b below 1, the result is b P + (1 - b) (E + E^T) / 2, where E is the `EntropicAffinity` on the same
+    edges. Its rows do not sum to 1, because hubs count more. The gaps in the report and the dual variables are those of
+    P.
+
     Parameters
     ----------
     perplexity : float, default=30.0
         Effective number of neighbours xi of every row.
+    balance : float or "auto", default=1.0
+        How equal points are made, from 0 to 1: 1 is the symmetric entropic affinity, and 0 is the symmetrised entropic
+        affinity of t-SNE, in which hubs count more. "auto" uses 0.5, and up to 1 if the column sums of the directed
+        entropic affinity are so unequal that hubs would mislead. `report_.balance` is the value used, and
+        `report_.inequality` the Gini coefficient of these sums.
     solver : {"newton", "adam", "sgd", "lbfgs"}, default="newton"
         "newton" needs no tuning. The others are variants of the paper's dual ascent, for comparison.
     gamma_squared : bool, default=True
@@ -52,9 +65,9 @@ class SymmetricEntropicAffinity(Affinity):
     affinity_, report_
         See `snekhorn.affinities.affinity.Affinity`.
     entropy_dual_ : ndarray of shape (n,)
-        The dual variables gamma of the entropies.
+        The dual variables gamma of the entropies; if `balance` is 0, those of the entropic affinity.
     marginal_dual_ : ndarray of shape (n,)
-        The dual variables lambda of the row sums.
+        The dual variables lambda of the row sums; if `balance` is 0, those of the entropic affinity.
 
     References
     ----------
@@ -62,10 +75,11 @@ class SymmetricEntropicAffinity(Affinity):
     NeurIPS 2023.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         perplexity: float = 30.0,
         *,
+        balance: Balance = 1.0,
         solver: Solver = "newton",
         gamma_squared: bool = True,
         learning_rate: float | None = None,
@@ -80,6 +94,7 @@ class SymmetricEntropicAffinity(Affinity):
     ) -> None:
         super().__init__(metric, n_neighbors, self_loops=self_loops, n_jobs=n_jobs, verbose=verbose)
         self.perplexity = perplexity
+        self.balance = balance
         self.solver = solver
         self.gamma_squared = gamma_squared
         self.learning_rate = learning_rate
@@ -89,6 +104,7 @@ class SymmetricEntropicAffinity(Affinity):
 
     def check_parameters(self) -> None:
         check_perplexity(self.perplexity)
+        check_balance(self.balance)
         check_choice(self.solver, "solver", tuple(MAX_ITER))
         check_choice(self.gamma_squared, "gamma_squared", (True, False))
         check_choice(self.warm_start, "warm_start", (True, False))
@@ -110,10 +126,33 @@ class SymmetricEntropicAffinity(Affinity):
             max_iter=self.max_iter,
             verbose=self.verbose,
         )
-        dual, x, report = solver.solve(cost, log_perplexity, self._last_solution(cost))
-        self.marginal_dual_, self.entropy_dual_ = in_user_units(cost, x)
-        P = dual.affinity(x)
-        return P, solver.measured(report, P, dual, x)
+        cost, rows = solver.prepare(cost, log_perplexity)
+        mean = EntropicMean(cost, rows, self.self_loops)
+        balance, inequality = self.balance, None
+        if balance == "auto":
+            inequality = gini(mean.column_sums())
+            balance = choose_balance(inequality)
+        if balance == 0.0:
+            P, report = self._entropic(mean, solver.row_targets(cost, log_perplexity), log_perplexity)
+        else:
+            dual, x, report = solver.solve(cost, rows, log_perplexity, self._last_solution(cost))
+            self.marginal_dual_, self.entropy_dual_ = in_user_units(cost, x)
+            entries, diagonal = dual.entries(x)
+            P = cost.as_matrix(entries, diagonal)
+            report = solver.measured(report, P, dual, x)
+            if balance < 1.0:
+                P = mean.mixed_with(entries, diagonal, balance)
+        return P, replace(report, balance=float(balance), inequality=inequality)
+
+    def _entropic(self, mean: EntropicMean, target: Array, log_perplexity: float) -> tuple[Matrix, SolveReport]:
+        """Return the symmetrised entropic affinity, which needs no solver, and its report."""
+        self.marginal_dual_, self.entropy_dual_ = in_user_units(mean.cost, mean.rows.duals)
+        E = mean.rows.affinity(mean.cost, self_loops=self.self_loops)
+        report = entropic_report(
+            MeasuredRows.of(E, mean.cost.execution), target, mean.cost.degrees + bool(self.self_loops)
+        )
+        lowered = np.flatnonzero(target < log_perplexity)
+        return symmetrize(E), replace(report, unreachable_rows=np.union1d(report.unreachable_rows, lowered))
 
     def _last_solution(self, cost: Cost) -> Array | None:
         """Return the solution of the previous call to `fit` if it can serve as a starting point."""

@@ -39,7 +39,7 @@ REFILLING_STEPS = 20
 class SymmetricSolver:
     """Solver of the dual, with the parameters of `SymmetricEntropicAffinity` that it needs.
 
-    The entry point is `solve`; the other methods are its steps.
+    `prepare` computes the entropic affinity, and `solve` starts from it; the other methods are their steps.
     """
 
     tol: float
@@ -50,34 +50,42 @@ class SymmetricSolver:
     max_iter: int | None = None
     verbose: bool = False
 
-    def solve(
-        self, cost: Cost, log_perplexity: float, last: Array | None = None
-    ) -> tuple[SymmetricDual, Array, SolveReport]:
-        """Return the dual problem, its solution x = (lambda, gamma) and the report; start from `last` if it is given.
+    def prepare(self, cost: Cost, log_perplexity: float) -> tuple[Cost, KernelRows]:
+        """Return the costs to solve for, and the rows of the entropic affinity on them.
 
         A neighbour graph may gain edges for points that could not place their mass otherwise.
         """
-        if isinstance(cost, NeighborGraph):  # in a full matrix, no point starves
-            cost = feed_starved(cost, log_perplexity)
+        cost = feed_starved(cost, log_perplexity)
+        target = self.row_targets(cost, log_perplexity)
+        return cost, KernelRows.with_entropy(cost, target, self_loops=self.self_loops)
+
+    def solve(
+        self, cost: Cost, rows: KernelRows, log_perplexity: float, last: Array | None = None
+    ) -> tuple[SymmetricDual, Array, SolveReport]:
+        """Return the dual problem, its solution x = (lambda, gamma) and the report.
+
+        `cost` and `rows` come from `prepare`. Start from `last` if it is given, and from `rows` otherwise.
+        """
         local, order = cost.in_local_order()  # a cache-friendly order of the points, undone below
         if order is None:
-            return self._maximum(cost, log_perplexity, last)
-        dual, x_local, report = self._maximum(local, log_perplexity, None if last is None else last[:, order])
+            return self._maximum(cost, rows, log_perplexity, last)
+        last = None if last is None else last[:, order]
+        dual, x_local, report = self._maximum(local, rows.permuted(order), log_perplexity, last)
         x = np.empty_like(x_local)
         x[:, order] = x_local
         return dual.restored(cost, order), x, report.renumbered(order)
 
     def _maximum(
-        self, cost: Cost, log_perplexity: float, last: Array | None
+        self, cost: Cost, rows: KernelRows, log_perplexity: float, last: Array | None
     ) -> tuple[SymmetricDual, Array, SolveReport]:
         """Maximise the dual; if the solver gets stuck, try again from a better starting point."""
         newton = self.solver == "newton"
-        target = self._row_targets(cost, log_perplexity)
-        dual, x, n_passes = self._start(cost, target, last)
+        target = self.row_targets(cost, log_perplexity)
+        dual, x, n_passes = self._start(cost, rows, target, last)
         outcome = self._climb(dual, x)
         n_passes += outcome.n_passes
         if last is not None and outcome.reason is not Reason.CONVERGED:  # the last solution was too far away
-            dual, x, passes = self._start(cost, target)
+            dual, x, passes = self._start(cost, rows, target)
             outcome = self._climb(dual, x)
             n_passes += passes + outcome.n_passes
         largest_gap = dual.execution.max(outcome.point.gradient[0])
@@ -89,25 +97,28 @@ class SymmetricSolver:
         if outcome.reason in STUCK and isinstance(cost, NeighborGraph) and self.self_loops and newton:
             # Some targets exceed what the graph can support: lower them to what it is certain to support.
             target = np.minimum(target, metropolis_entropies(cost))
-            dual, x, passes = self._start(cost, target)
+            rows = KernelRows.with_entropy(cost, target, self_loops=self.self_loops)
+            dual, x, passes = self._start(cost, rows, target)
             outcome = self._climb(dual, x)
             n_passes += passes + outcome.n_passes
         report = self._report(outcome, dual, target < log_perplexity, n_passes)
         return dual, outcome.point.x, report
 
-    def _row_targets(self, cost: Cost, log_perplexity: float) -> Array:
+    def row_targets(self, cost: Cost, log_perplexity: float) -> Array:
         """Return the target log perplexity of every row, lowered for rows with too few entries."""
         entries = cost.degrees + bool(self.self_loops)
         target = np.minimum(log_perplexity, np.log(np.maximum(FEW_ENTRIES * entries, 1.0)))
         return np.where(entries > np.exp(log_perplexity), log_perplexity, target)
 
-    def _start(self, cost: Cost, target: Array, last: Array | None = None) -> tuple[SymmetricDual, Array, int]:
+    def _start(
+        self, cost: Cost, rows: KernelRows, target: Array, last: Array | None = None
+    ) -> tuple[SymmetricDual, Array, int]:
         """Return the dual problem, the starting point, and the number of passes used.
 
         Without `last`, the starting point consists of the dual variables of the ordinary entropic affinity. P is then a
         weighted geometric mean of that affinity and its transpose.
         """
-        x = KernelRows.with_entropy(cost, target, self_loops=self.self_loops).duals
+        x = rows.duals
         floor = FLOOR * np.maximum(x[1], NARROWEST * np.median(x[1]))
         ceiling = CEILING * cost.execution.max(x[1])
         dual = SymmetricDual(cost, target, self.self_loops, lower=floor, upper=ceiling)

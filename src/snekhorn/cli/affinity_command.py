@@ -39,7 +39,7 @@ def affinity(  # noqa: PLR0913
     ] = None,
     neighbors: Annotated[
         int,
-        typer.Option("--neighbors", help="Number of neighbours per point; 0 means 3 times the perplexity."),
+        typer.Option("--neighbors", help="Number of neighbours per point; 0 means 1.5 times the perplexity."),
     ] = 0,
     self_loops: Annotated[
         bool, typer.Option(help="Count each point among its own neighbours; 'embed' does not do so by default.")
@@ -73,7 +73,7 @@ def affinity(  # noqa: PLR0913
         check_files([(out, (".npz", ".mtx"))], [input], force=force)
         model = _make_affinity(run, kind, perplexities)
         source = Source(input, split(columns, "--columns"), label, id, rep)
-        points = read_points(run, source, metric=metric, pca=pca, standardize=standardize, seed=seed)
+        points = read_points(run, source, metric=metric, pca=pca, standardize=standardize, seed=seed, n_jobs=jobs)
         model.set_params(metric=metric, n_neighbors=neighbors or "auto", self_loops=self_loops, n_jobs=jobs)
         with run.stage("affinity", f"computing the {kind} affinity of {points.X.shape[0]:,} points"):
             P = model.set_params(verbose=run.shows_progress).fit_transform(points.X)

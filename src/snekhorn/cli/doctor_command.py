@@ -15,7 +15,7 @@ from .. import __version__
 from . import options
 from .session import BUG, session
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "pyarrow", "matplotlib", "typer", "tqdm")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "matplotlib", "typer", "tqdm")
 EXTRAS = ("anndata", "scanpy", "pandas", "polars")
 TEST_POINTS = 400
 FEW_TEST_POINTS = 36  # if the code is not compiled; more take minutes

@@ -15,8 +15,16 @@ from ..registry import METHODS
 from ..runtime.checks import check_jobs
 from . import options
 from .input_points import Points, Source, read_points
+from .layout_names import LayoutValues, layout_title, page_note
 from .layout_report import LayoutReport, measure
-from .options import DEFAULT_PERPLEXITY, parse_perplexities, split
+from .options import (
+    DEFAULT_EXAGGERATION,
+    DEFAULT_PERPLEXITY,
+    parse_balance,
+    parse_exaggerations,
+    parse_perplexities,
+    split,
+)
 from .output_files import Outputs, default_outputs, draw, save_model, write_each
 from .session import USER_ERRORS, Session, session
 
@@ -39,12 +47,11 @@ def embed(  # noqa: PLR0913
     pca: options.Pca = None,
     standardize: options.Standardize = False,
     dimensions: Annotated[int, typer.Option("--dimensions", "-d", min=1, max=3, help="Dimension of the layout.")] = 2,
+    balance: options.Balance = "auto",
     self_loops: Annotated[
         bool, typer.Option("--self-loops", help="Count each point among its own neighbours.")
     ] = False,
-    exaggeration: Annotated[
-        float, typer.Option(help="Attraction factor; above 1, clusters are tighter and further apart.")
-    ] = 1.0,
+    exaggeration: options.Exaggerations = None,
     max_iter: Annotated[int, typer.Option(min=1, help="Maximum number of iterations.")] = 2000,
     tol: Annotated[
         float, typer.Option(help="Stop when the loss decreases by less than this (relative, per iteration).")
@@ -79,22 +86,27 @@ def embed(  # noqa: PLR0913
     snekhorn embed cells.csv --label type
 
     snekhorn embed cells.h5ad --label leiden --perplexity 10,30,100 --plot sheet.png
+
+    snekhorn embed cells.h5ad --label leiden --exaggeration 1,1.5,2 --plot sheet.png
     """
     with session(as_json=as_json, quiet=quiet, debug=debug) as run:
         check_input(input)
         check_jobs(jobs)
-        perplexities = parse_perplexities(perplexity) or [DEFAULT_PERPLEXITY]
+        values = LayoutValues(
+            parse_perplexities(perplexity) or [DEFAULT_PERPLEXITY],
+            parse_exaggerations(exaggeration) or [DEFAULT_EXAGGERATION],
+        )
         outputs = Outputs(out, plot, html, save_model)
         outputs = outputs if outputs.paths else default_outputs(input, method)
-        outputs.check([input], force=force, several=len(perplexities) > 1)
+        outputs.check([input], force=force, several=values.several)
         if dimensions != 2 and outputs.html is not None:
             raise InputError(f"the page is 2-dimensional, but --dimensions is {dimensions}; use --out or --plot.")
         model = METHODS[method].load()(
             **METHODS[method].parameters,
             n_components=dimensions,
             metric=metric,
+            balance=parse_balance(balance),
             self_loops=self_loops,
-            exaggeration=exaggeration,
             max_iter=max_iter,
             tol=tol,
             init=init,
@@ -104,23 +116,23 @@ def embed(  # noqa: PLR0913
         )
         model.check_parameters()  # before a long file is read
         source = Source(input, split(columns, "--columns"), label, id, rep)
-        points = read_points(run, source, metric=metric, pca=pca, standardize=standardize, seed=seed)
+        points = read_points(run, source, metric=metric, pca=pca, standardize=standardize, seed=seed, n_jobs=jobs)
         _check_color(run, points.table, color)
-        fitted = _fit(run, model, points.X, perplexities)
+        fitted = _fit(run, model, points.X, values)
         report = LayoutReport.of(input, method, points, fitted)
         if scores and not run.interrupted:
             _measure(run, report, points, fitted, metric, jobs)
-        named = len(perplexities) > 1  # even if only one is left after an interrupt
         writers = _writers(
             outputs,
             report,
             points,
             fitted,
-            named=named,
             color=color or label,
             title=input.name if title is None else title,
             escape_formulas=escape_formulas,
         )
+        if outputs.html and (note := page_note(fitted)):
+            run.note(note)
         write_each(run, writers)
         run.result(report.facts(outputs), report.text(outputs, run))
 
@@ -135,23 +147,23 @@ def _check_color(run: Session, table: Table, color: str | None) -> None:
     table.values(color)
 
 
-def _fit(run: Session, model: NeighborEmbedding, X: Any, perplexities: list[float]) -> list[NeighborEmbedding]:
-    """Compute a layout for each perplexity; after an interrupt, return the finished layouts."""
+def _fit(run: Session, model: NeighborEmbedding, X: Any, values: LayoutValues) -> dict[str, NeighborEmbedding]:
+    """Compute a layout for each pair of values, by key; after an interrupt, return the finished layouts."""
     from ..estimators.sweep import sweep
     from .doctor_command import compiled_code
 
-    names = ", ".join(f"{perplexity:g}" for perplexity in perplexities)
     code = compiled_code()
     first = " (and compiling the code)" if code["enabled"] and not code["functions"] else ""
-    found: list[NeighborEmbedding] = []
-    with run.stage("layout", f"computing the layout of {X.shape[0]:,} points, perplexity {names}{first}"):
-        if len(perplexities) > 1:
-            several = sweep(model, X, perplexities)
-        else:
-            several = iter([model.set_params(perplexity=perplexities[0]).fit(X)])
+    found: dict[str, NeighborEmbedding] = {}
+    with run.stage("layout", f"computing {values.described(X.shape[0])}{first}"):
+        if values.several:
+            several = sweep(model, X, values.perplexities, exaggerations=values.exaggerations)
+        else:  # unlike the models of a sweep, this one can place new points
+            model.set_params(perplexity=values.perplexities[0], exaggeration=values.exaggerations[0])
+            several = iter([model.fit(X)])
         try:
             for fitted in several:
-                found.append(fitted)
+                found[values.key(fitted)] = fitted
                 if fitted.report_.interrupted:
                     run.interrupted = True
                     break
@@ -167,12 +179,12 @@ def _measure(
     run: Session,
     report: LayoutReport,
     points: Points,
-    fitted: list[NeighborEmbedding],
+    fitted: dict[str, NeighborEmbedding],
     metric: str,
     jobs: int | None,
 ) -> None:
     """Score the layouts; an error here must not discard them."""
-    layouts = [model.embedding_ for model in fitted]
+    layouts = [model.embedding_ for model in fitted.values()]
     metric = "euclidean" if metric == "sqeuclidean" else metric
     with run.stage("scores", "computing the scores"):
         try:
@@ -190,26 +202,25 @@ def _writers(
     outputs: Outputs,
     report: LayoutReport,
     points: Points,
-    fitted: list[NeighborEmbedding],
+    fitted: dict[str, NeighborEmbedding],
     *,
-    named: bool,
     color: str | None,
     title: str,
     escape_formulas: bool,
 ) -> dict[Path, Callable[[Path], None]]:
-    """Return a function for each requested file; `named` layouts are labelled with their perplexity."""
-    layouts = {f"{model.perplexity:g}" if named else "": model.embedding_ for model in fitted}
-    found = Layouts(layouts, points.table.metadata)
+    """Return a function for each requested file; layouts with a key are labelled with their settings."""
+    found = Layouts({key: model.embedding_ for key, model in fitted.items()}, points.table.metadata)
+    first, model = next(iter(fitted.items()))
     writers: dict[Path, Callable[[Path], None]] = {}
     if outputs.table:
         writers[outputs.table] = lambda file: write_layouts(found, file, escape_formulas=escape_formulas)
     if outputs.plot:
-        writers[outputs.plot] = lambda file: draw(found, file, color=color, title=title)
+        writers[outputs.plot] = lambda file: draw(found, file, color=color, title=title, subtitles=report.subtitles())
     if outputs.html:
-        page_title = f"{title}, perplexity {fitted[0].perplexity:g}" if named else title
+        page_title = f"{title}, {layout_title(first)}" if first else title
         writers[outputs.html] = lambda file: _write_page(file, found, points, report, color=color, title=page_title)
     if outputs.model:
-        writers[outputs.model] = lambda file: save_model(fitted[0], points, file)
+        writers[outputs.model] = lambda file: save_model(model, points, file)
     return writers
 
 

@@ -62,7 +62,16 @@ class Points:
     preprocessing: Preprocessing | None
 
 
-def read_points(run: Session, source: Source, *, metric: str, pca: int | None, standardize: bool, seed: int) -> Points:
+def read_points(
+    run: Session,
+    source: Source,
+    *,
+    metric: str,
+    pca: int | None,
+    standardize: bool,
+    seed: int,
+    n_jobs: int | None,
+) -> Points:
     """Read a file, standardise its columns if requested, and reduce many columns to principal components."""
     from ..geometry.distance_metrics import check_metric
     from ..geometry.preprocessing import Preprocessing
@@ -80,7 +89,9 @@ def read_points(run: Session, source: Source, *, metric: str, pca: int | None, s
         note_unequal_columns(run, table)
     default = MANY_COLUMNS if metric in ("sqeuclidean", "euclidean") else 0
     n_components = default if pca is None else pca
-    preprocessing = Preprocessing(standardize=standardize, n_components=n_components or None, random_state=seed)
+    preprocessing = Preprocessing(
+        standardize=standardize, n_components=n_components or None, random_state=seed, n_jobs=n_jobs
+    )
     names = source.column_names(table)
     if 0 < n_components < min(n, p):
         stage = f"reducing {p:,} columns to {n_components} principal components"

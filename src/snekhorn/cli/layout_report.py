@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..registry import METHODS
+from .layout_names import layout_settings
 from .output_files import Outputs
 from .session import Session, with_option_names
 
@@ -39,6 +40,8 @@ class LayoutReport:
         Number of principal components, if the columns were reduced.
     kept : list of str
         Metadata columns.
+    keys : list of str
+        Keys of the layouts, such as "e1.5" among several exaggerations; "" if there is only one layout.
     layouts : list of dict
         Facts about each layout.
     scores : list of dict
@@ -51,16 +54,18 @@ class LayoutReport:
     n_columns: int
     n_components: int | None
     kept: list[str]
+    keys: list[str]
     layouts: list[dict[str, Any]]
     scores: list[dict[str, float]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, input: Path, method: str, points: Points, fitted: list[NeighborEmbedding]) -> LayoutReport:
-        """Collect the facts about fitted layouts of the points."""
+    def of(cls, input: Path, method: str, points: Points, fitted: dict[str, NeighborEmbedding]) -> LayoutReport:
+        """Collect the facts about fitted layouts of the points, given by key."""
         n, p = points.table.X.shape
         reduced = None if points.X.shape[1] == p else points.X.shape[1]
         kept = points.table.metadata.column_names
-        return cls(input, method, n, p, reduced, kept, [_layout_facts(model) for model in fitted])
+        facts = [_layout_facts(model) for model in fitted.values()]
+        return cls(input, method, n, p, reduced, kept, list(fitted), facts)
 
     def facts(self, outputs: Outputs) -> dict[str, Any]:
         """Return all facts, for JSON."""
@@ -83,9 +88,10 @@ class LayoutReport:
         if self.kept:
             lines.append(f"metadata: {', '.join(self.kept)}")
         for layout in self.layouts:
-            lines.append(f"{self._class_name}, perplexity {_perplexity_text(layout)}: {layout['summary']}")
+            settings = ", ".join(f"{name} {value}" for name, value in self._settings(layout).items())
+            lines.append(f"{self._class_name}, {settings}: {layout['summary']}")
         if self.scores:
-            lines += ["", *score_lines(self.scores, [f"{layout['perplexity']:g}" for layout in self.layouts])]
+            lines += ["", *score_lines(self.scores, self.keys)]
         lines += ["", *(f"{name + ':':7} {path}" for name, path in outputs.paths.items())]
         lines += [f"note:   {warning}" for warning in run.warnings]
         total = sum(run.seconds.values())
@@ -97,26 +103,45 @@ class LayoutReport:
         layout = self.layouts[at]
         facts = {
             "method": self._class_name,
-            "perplexity": _perplexity_text(layout),
+            **self._settings(layout),
             "points": f"{self.n_points:,}",
             "descent": layout["summary"],
         }
         scores = self.scores[at] if self.scores else {}
         return {**facts, **{NAMES[name]: f"{value:.3f}" for name, value in scores.items() if name in NAMES}}
 
+    def subtitles(self) -> dict[str, str]:
+        """Return, by key, the scores to compare in a picture of several layouts: of neighbours and of groups."""
+        compared = ("neighbor_recall", "silhouette")
+        texts = [
+            ", ".join(f"{NAMES[name]} {found[name]:.2f}" for name in compared if name in found) for found in self.scores
+        ]
+        return dict(zip(self.keys, texts, strict=True)) if texts else {}
+
+    def _settings(self, layout: dict[str, Any]) -> dict[str, str]:
+        """Return the settings to report: the perplexity, and the exaggeration unless it is 1 for every layout."""
+        settings = {"perplexity": _perplexity_text(layout)}
+        if any(each["exaggeration"] != 1.0 for each in self.layouts):
+            settings["exaggeration"] = f"{layout['exaggeration']:g}"
+        return settings
+
     @property
     def _class_name(self) -> str:
         return METHODS[self.method].class_name
 
 
-def score_lines(scores: list[dict[str, float]], heads: list[str]) -> list[str]:
-    """Format scores as a table with one column per layout and a description of each score."""
+def score_lines(scores: list[dict[str, float]], keys: list[str]) -> list[str]:
+    """Format scores as a table with one column per layout, its settings on top, and a description of each score."""
     names = [name for name in MEANINGS if any(name in found for found in scores)]
-    width = max(map(len, NAMES.values()))
-    lines = [f"{'perplexity':{width}}" + "".join(f"{head:>8}" for head in heads)] if len(scores) > 1 else []
+    first = max(map(len, NAMES.values()))
+    settings = [layout_settings(key) for key in keys] if len(keys) > 1 else []
+    width = max([8, *(len(value) + 2 for each in settings for value in each.values())])
+    lines = []
+    for setting in dict.fromkeys(name for each in settings for name in each):
+        lines.append(f"{setting:{first}}" + "".join(f"{each.get(setting, ''):>{width}}" for each in settings))
     for name in names:
-        values = "".join(f"{found[name]:8.3f}" if name in found else f"{'':8}" for found in scores)
-        lines.append(f"{NAMES[name]:{width}}{values}   {MEANINGS[name]}")
+        values = "".join(f"{found[name]:{width}.3f}" if name in found else f"{'':{width}}" for found in scores)
+        lines.append(f"{NAMES[name]:{first}}{values}   {MEANINGS[name]}")
     return [*lines, f"(measured on {int(scores[0]['n_sampled']):,} points)"]
 
 
@@ -157,6 +182,7 @@ def _layout_facts(model: NeighborEmbedding) -> dict[str, Any]:
     return {
         "perplexity": model.perplexity,
         "perplexity_used": model.perplexity_,
+        "exaggeration": model.exaggeration,
         "summary": with_option_names(str(model.report_)),
         **report,
         "divergence": model.kl_divergence_,
@@ -171,5 +197,7 @@ def _layout_facts(model: NeighborEmbedding) -> dict[str, Any]:
             "n_unreachable_rows": int(affinity.unreachable_rows.size),
             "n_unsolved_rows": int(affinity.unsolved_rows.size),
             "neighbor_recall": affinity.neighbor_recall,
+            "balance": affinity.balance,
+            "inequality": affinity.inequality,
         },
     }

@@ -10,6 +10,7 @@ import typer
 
 from ..errors import InputError
 from ..registry import AFFINITIES, METHODS
+from ..runtime.user_warnings import warn
 
 if TYPE_CHECKING:
     Method: TypeAlias = str
@@ -19,6 +20,7 @@ else:  # the choices are the names in the registry
     Kind = Literal[tuple(AFFINITIES)]
 
 DEFAULT_PERPLEXITY = 30.0
+DEFAULT_EXAGGERATION = 1.0
 FORMATS = "CSV, TSV, Parquet, Arrow, NPY, NPZ, MTX or H5AD, according to the suffix"
 
 Input = Annotated[Path, typer.Argument(help=f"File of points, one per row: {FORMATS}.", show_default=False)]
@@ -45,6 +47,14 @@ Pca = Annotated[
     ),
 ]
 Standardize = Annotated[bool, typer.Option(help="Standardise the columns: mean 0, standard deviation 1.")]
+Balance = Annotated[
+    str,
+    typer.Option(
+        "--balance",
+        help="How equal points are made in P, from 0 (hubs count more, as in t-SNE) to 1 (as in the paper), or 'auto'.",
+        metavar="NUMBER|auto",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Random seed; results are reproducible bit for bit.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", help="Number of threads.  (default: all cores)")]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
@@ -58,6 +68,15 @@ Perplexities = Annotated[
         "-p",
         help="Effective number of neighbours per point; several values, separated by commas, give one layout each.  "
         "(default: 30)",
+        metavar="N[,N...]",
+    ),
+]
+Exaggerations = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exaggeration",
+        help="Attraction factor: 1 preserves neighbours, 1.5 to 2 shows groups; several values, separated by commas, "
+        "give one layout each.  (default: 1)",
         metavar="N[,N...]",
     ),
 ]
@@ -89,15 +108,38 @@ def split(values: list[str] | None, option: str) -> list[str] | None:
     return [part for given in parts for part in given]
 
 
+def parse_balance(text: str) -> float | Literal["auto"]:
+    """Parse the balance: a number, which the estimator checks, or "auto"."""
+    if text == "auto":
+        return "auto"
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--balance must be 'auto' or a number from 0 to 1, got {text!r}.") from None
+
+
 def parse_perplexities(values: list[str] | None) -> list[float]:
-    """Parse the requested perplexities and drop duplicates; return an empty list if there are none."""
+    """Return the requested perplexities; an empty list if there are none."""
+    return _parse_numbers(values, "--perplexity", 1.0, "30 is a good start")
+
+
+def parse_exaggerations(values: list[str] | None) -> list[float]:
+    """Return the requested exaggerations; an empty list if there are none."""
+    return _parse_numbers(values, "--exaggeration", 0.0, "1 preserves neighbours, 1.5 to 2 shows groups")
+
+
+def _parse_numbers(values: list[str] | None, option: str, lowest: float, advice: str) -> list[float]:
+    """Parse finite numbers above `lowest`; duplicates count once, with a warning."""
     found: dict[str, float] = {}
-    for text in split(values, "--perplexity") or []:
+    for text in split(values, option) or []:
         try:
-            perplexity = float(text)
+            number = float(text)
         except ValueError:
-            raise InputError(f"--perplexity must be a number, got {text!r}; 30 is a good start.") from None
-        if not 1.0 < perplexity < float("inf"):
-            raise InputError(f"--perplexity must be a finite number above 1, got {text}; 30 is a good start.")
-        found.setdefault(f"{perplexity:g}", perplexity)  # layouts are named by this text, so it must be unique
+            raise InputError(f"{option} must be a number, got {text!r}; {advice}.") from None
+        if not lowest < number < float("inf"):
+            raise InputError(f"{option} must be a finite number above {lowest:g}, got {text}; {advice}.")
+        name = f"{number:g}"  # layouts are named by this text, so it must be unique
+        if name in found:
+            warn(f"{option} lists {name} more than once; it is used once.")
+        found.setdefault(name, number)
     return list(found.values())

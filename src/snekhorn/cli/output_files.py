@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from ..io.layout_files import TABLE_SUFFIXES as TABLES
 from ..io.table import column_values
 from ..io.table_files import READERS
 from .input_points import Points
+from .layout_names import layout_title, sheet_columns
 from .session import USER_ERRORS, Session
 
 if TYPE_CHECKING:
@@ -49,11 +50,12 @@ class Outputs:
         check_files([(path, kinds[name]) for name, path in self.paths.items()], inputs, force=force)
         if several and self.table is not None and self.table.suffix.lower() not in TABLES:
             raise InputError(
-                f"{self.table} can hold only one layout, but several perplexities were given; use {', '.join(TABLES)}."
+                f"{self.table} can hold only one layout, but several were requested; use {', '.join(TABLES)}."
             )
         if several and self.model is not None:
             raise InputError(
-                "--save-model saves one layout, but several perplexities were given; pass only one perplexity."
+                "--save-model saves one layout, but several were requested; pass one --perplexity and one "
+                "--exaggeration."
             )
 
 
@@ -97,15 +99,30 @@ def write_each(run: Session, writers: dict[Path, Callable[[Path], None]]) -> Non
         raise InputError(" ".join(failures) + others)
 
 
-def draw(found: Layouts, file: Path, *, color: str | None, title: str, dpi: int = 200) -> None:
-    """Draw one layout, or a sheet of several."""
+def draw(
+    found: Layouts,
+    file: Path,
+    *,
+    color: str | None,
+    title: str,
+    subtitles: Mapping[str, str] | None = None,
+    dpi: int = 200,
+) -> None:
+    """Draw one layout, or a sheet of several with their settings and, by the key of the layout, their subtitles."""
     from .. import plots
 
     values = None if color is None else color_values(found.metadata, color)
     if len(found.layouts) > 1:
-        named = {f"perplexity {key}": Z for key, Z in found.layouts.items()}
-        figure: Any = plots.sheet(named, values, label=color or "")
-        figure.suptitle(title, x=0.01, ha="left", fontsize="xx-large", parse_math=False)
+        titles = {key: layout_title(key) for key in found.layouts}
+        figure: Any = plots.sheet(
+            {titles[key]: Z for key, Z in found.layouts.items()},
+            values,
+            subtitles={titles[key]: text for key, text in (subtitles or {}).items()},
+            columns=sheet_columns(found.layouts) or "auto",
+            label=color or "",
+        )
+        left = figure.get_layout_engine().get()["w_pad"] / figure.get_figwidth()  # where the panels start
+        figure.suptitle(title, x=left, ha="left", fontsize="xx-large", parse_math=False)
     else:
         figure = plots.scatter(found.only, values, title=title, label=color or "").figure
     plots.save(figure, file, dpi=dpi)  # the suffix determines the format

@@ -29,15 +29,14 @@ OPTIONS = {
     "max_iter": "--max-iter",
     "n_components": "--dimensions",
     "self_loops": "--self-loops",
-    "exaggeration": "--exaggeration",
     "tol": "--tol",
 }
-# Quoted names and file names come from the user and stay unchanged. "exaggeration" and "tol" can also be ordinary
-# words, so they count as parameters only at the start of a message.
+# Quoted names and file names come from the user and stay unchanged. "tol" also occurs in explanations, so it counts as
+# a parameter only at the start of a message.
 PARAMETERS = re.compile(
     r"(?<!\w)'[^']*'"
     r"|(?<![\w/.-])(?P<name>n_jobs|random_state|max_iter|n_components|self_loops)(?![\w/-]|\.\w)"
-    r"|^(?P<word>exaggeration|tol)(?= must)"
+    r"|^(?P<word>tol)(?= must)"
 )
 
 

@@ -55,7 +55,8 @@ def transform(
 
         with run.stage("read", f"reading {model} and {input}"):
             fitted, source = load_with_source(model)
-            _layout_step(fitted).set_params(n_jobs=jobs)
+            for step in _steps(fitted):
+                step.set_params(n_jobs=jobs)
             if input.name.lower().endswith(".h5ad"):
                 rep = source.get("rep") if rep is None else rep
             table, X = _read_new_points(run, fitted, Source(input, None, label, id, rep, of_model=True))
@@ -68,9 +69,9 @@ def transform(
         run.result(facts, f"{len(Z):,} points placed\ntable:  {out}")
 
 
-def _layout_step(model: Any) -> Any:
-    """Return the estimator of a model: the last step if it is a pipeline."""
-    return model.steps[-1][1] if hasattr(model, "steps") else model
+def _steps(model: Any) -> list[Any]:
+    """Return the estimators of a model: its steps if it is a pipeline."""
+    return [step for _, step in model.steps] if hasattr(model, "steps") else [model]
 
 
 def _read_new_points(run: Session, model: Any, source: Source) -> tuple[Table, Any]:

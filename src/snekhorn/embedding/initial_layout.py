@@ -8,6 +8,7 @@ import numpy as np
 
 from ..geometry.inputs import largest_entry
 from ..geometry.preprocessing import principal_components
+from ..runtime.execution import Execution
 from .charge_sums import Array
 
 SPREAD = 1e-2  # standard deviation along the widest axis; the kernels have width 1, so larger would trap points
@@ -17,9 +18,12 @@ SPECTRAL_STEPS = 100  # more steps would refine directions that the descent chan
 SPECTRAL_EXTRA = 4  # extra directions; with more, convergence needs fewer steps, but each step takes longer
 
 
-def pca_layout(X: Any, n_components: int, seed: int = 0) -> Array:
-    """Return the principal components of X, each with the sign that makes its largest loading positive."""
-    found = principal_components(X, n_components, seed)
+def pca_layout(X: Any, n_components: int, seed: int = 0, *, execution: Execution | None = None) -> Array:
+    """Return the principal components of X, each with the sign that makes its largest loading positive.
+
+    If `execution` is None, all cores are used.
+    """
+    found = principal_components(X, n_components, seed, execution=execution)
     Z = np.zeros((X.shape[0], n_components))
     Z[:, : found.shape[1]] = np.where(found.std(axis=0) > _rounding(X), found, 0.0)
     return _scaled(Z, seed)

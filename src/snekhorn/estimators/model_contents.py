@@ -21,6 +21,7 @@ from ..geometry.preprocessing import Preprocessing
 from ..registry import AFFINITIES, METHODS, Entry, classes
 from ..solvers.solve_report import SolveReport
 from .model_parts import (
+    LARGEST_WHOLE,
     LONGEST_TEXT,
     Array,
     Arrays,
@@ -64,6 +65,8 @@ SOLVE_REPORT: dict[str, Part] = {
     "unsolved_rows": ROWS,
     "dual_values": Numbers(Number(finite=False)),
     "neighbor_recall": OrNone(Number(low=0, high=1)),
+    "balance": OrNone(Number(low=0, high=1)),
+    "inequality": OrNone(Number(low=0, high=1)),
 }
 
 REFERENCE: dict[str, Part] = {
@@ -254,4 +257,6 @@ def _parameters_of(kind: Any) -> list[str]:
 def _is_plain(value: Any) -> bool:
     if isinstance(value, str):
         return len(value) <= LONGEST_TEXT
-    return value is None or isinstance(value, bool | int | float)
+    if isinstance(value, int):
+        return abs(value) <= LARGEST_WHOLE
+    return value is None or isinstance(value, float)

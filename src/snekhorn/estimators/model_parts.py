@@ -19,6 +19,8 @@ from ..runtime.sparse_format import check_sparse
 
 LONGEST_TEXT = 10_000
 INDICES = ("indices", "indptr")
+TYPES = {"f": (np.float32, np.float64), "i": (np.int32, np.int64)}  # of arrays, in the byte order of the machine
+LARGEST_WHOLE = 2**63 - 1  # JSON has larger ones, which neither arrays nor floats can hold
 
 
 class PartError(ValueError):
@@ -84,10 +86,12 @@ class Number(_Plain):
         kinds = int if self.whole else int | float
         if not isinstance(stored, kinds) or isinstance(stored, bool):
             raise PartError(f"{key} must be a {'whole ' if self.whole else ''}number, got {stored!r:.60}")
-        finite = stored == stored and abs(stored) < math.inf
-        if not (self.low <= stored <= self.high if finite else not self.finite):
-            raise PartError(f"{key} must be from {self.low} to {self.high}, got {stored}")
-        return stored
+        if isinstance(stored, int) and abs(stored) > LARGEST_WHOLE:
+            raise PartError(f"{key} is a number of {stored.bit_length()} bits; at most 63 are allowed")
+        value = stored if self.whole else float(stored)
+        if not (self.low <= value <= self.high if math.isfinite(value) else not self.finite):
+            raise PartError(f"{key} must be from {self.low} to {self.high}, got {value}")
+        return value
 
 
 @dataclass(frozen=True)
@@ -171,7 +175,7 @@ class Array:
         if stored != {"array": key}:
             raise PartError(f"{key} must be an array, got {stored!r:.60}")
         array = arrays.read(key)
-        if array.dtype.kind not in self.kinds or not array.dtype.isnative or array.dtype.itemsize > 8:
+        if array.dtype not in [np.dtype(known) for kind in self.kinds for known in TYPES[kind]]:
             raise PartError(f"{key} has the type {array.dtype}, which is not allowed")
         if array.ndim != len(self.shape):
             raise PartError(f"{key} must have {len(self.shape)} dimensions, but has the shape {array.shape}")

@@ -29,6 +29,7 @@ from ..runtime.execution import Execution, choose_execution, one_blas_thread
 from ..runtime.interrupts import delayed_interrupts
 from ..runtime.sparse_format import check_sparse
 from ..runtime.user_warnings import warn
+from .layout_warnings import warn_of_layout
 from .parameters import EmbeddingParameters
 from .resources import (
     bytes_per_pair,
@@ -42,7 +43,6 @@ from .resources import (
 SEE_HERE = "Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`."
 DENSE_LIMIT = 3000  # points; up to this number, n_neighbors="auto" uses all pairs
 GRAPH_TOL = 1e-6  # tolerance of P on a neighbour graph; smaller makes no difference to a large layout in float32
-COLLAPSED = 1e-3  # width of a layout; if it is narrower, the kernel is nearly the same for all pairs
 NEW_POINTS_AT_ONCE = 50_000  # placing a point takes 4 kB at perplexity 30, so larger batches take more memory
 
 Self = TypeVar("Self", bound="NeighborEmbedding")
@@ -63,11 +63,17 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         squared distances to match the default.
     n_neighbors : int, "auto" or None, default="auto"
         Number of neighbours to which the affinity is restricted; None uses all points. "auto" uses all points if there
-        are at most 3,000, and otherwise three times the perplexity.
+        are at most 3,000, and otherwise one and a half times the perplexity.
     affinity : None, affinity object or "precomputed", default=None
         None uses the affinity of the method. An object from `snekhorn.affinities` combines its P with the Q of the
         method, and its own perplexity, metric, neighbours and self-loops apply. With "precomputed", X is P itself,
         dense or sparse, of shape (n, n). Methods whose Q has no diagonal ignore the diagonal of P.
+    balance : float or "auto", default="auto"
+        How equal points are made in P, for methods with a doubly stochastic Q: 1 is the symmetric entropic affinity of
+        the paper, in which every row sums to 1; 0 is the symmetrised entropic affinity of t-SNE, in which hubs count
+        more; values in between mix the two. "auto" uses 0.5, which preserves more neighbours, and up to 1 if noise is
+        so unequal that hubs would mislead; without `latent_self_loops`, it is 1. `affinity_report_.balance` is the
+        value used. An affinity object has its own `balance`.
     self_loops : bool, default=False
         Whether the diagonal is part of P, as in the paper. Without it, no mass is spent on the point itself, and
         layouts are usually better.
@@ -78,7 +84,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
     early_exaggeration : float, default=12.0
         Attraction factor in the first 250 iterations (or the first third of `max_iter`, if that is less).
     exaggeration : float, default=1.0
-        Attraction factor in the remaining iterations. Values above 1 make clusters tighter and move them further apart.
+        Attraction factor in the remaining iterations: 1 preserves neighbours, 1.5 to 2 shows groups more clearly.
     learning_rate : float or "auto", default="auto"
         Step size of the descent; "auto" means 1, for any number of points.
     optimizer : {"momentum", "adam"}, default="momentum"
@@ -183,7 +189,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
             Coordinates of the new points.
         """
         check_is_fitted(self)
-        X = self._checked_input(X, reset=False)
+        X = self.checked_input(X, reset=False)
         self._reference.check_queries(X)
         execution = choose_execution(self.n_jobs)
         Z = np.asarray(self.embedding_, dtype=float)
@@ -208,7 +214,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
 
     @one_blas_thread()
     def _fit(self, X: Any) -> None:
-        X = self._checked_input(X)
+        X = self.checked_input(X)
         self.check_parameters()
         n = count_points(X)
         execution = choose_execution(self.n_jobs)
@@ -221,7 +227,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         P = X if affinity is None else affinity.fit_transform(X)
         self._keep_report_of(affinity)
         if Z is None:
-            Z = self._initial_layout(X, P)
+            Z = self.initial_layout(X, P)
         loops, symmetric = self.latent_self_loops, self._is_symmetric
         objective = make_objective(
             P, self.latent, method=method, self_loops=loops, symmetric=symmetric, execution=execution
@@ -254,7 +260,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
                 self._keep(X, P, objective, Z, report)
         except KeyboardInterrupt:
             report.stop(Stop.INTERRUPTED)
-        self._warn_of_problems(objective, Z, report)
+        warn_of_layout(self, objective, Z, report)
 
     def _keep(self, X: Any, P: Any, objective: Objective, Z: NDArray[Any], report: EmbeddingReport) -> None:
         """Store the results."""
@@ -266,7 +272,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         self._reference = NeighborIndex(X, "precomputed" if self.takes_affinity else self.cost_metric)
         self.embedding_ = Z.astype(self._reference.dtype)
 
-    def _checked_input(self, X: Any, *, reset: bool = True) -> Any:
+    def checked_input(self, X: Any, *, reset: bool = True) -> Any:
         """Return X as an array, a sparse matrix or neighbour lists, and record its columns."""
         if self.takes_affinity:
             if not reset:
@@ -315,7 +321,9 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
             "verbose": self.verbose,
         }
         if self.latent.doubly_stochastic:
-            affinity = SymmetricEntropicAffinity(self.perplexity, **shared)
+            # Without a diagonal, Q cannot match a row of P that sums to less than 1, and repels the point without end.
+            balance = 1.0 if self.balance == "auto" and not self.latent_self_loops else self.balance
+            affinity = SymmetricEntropicAffinity(self.perplexity, balance=balance, **shared)
             return affinity if all_pairs else affinity.set_params(tol=GRAPH_TOL)
         return EntropicAffinity(self.perplexity, symmetrize=self.latent.normalized == "total", **shared)
 
@@ -345,39 +353,14 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         asked = affinity.graph_perplexity() if has_perplexity else self.perplexity
         self.perplexity_ = float(getattr(affinity, "perplexity_", asked))
 
-    def _initial_layout(self, X: Any, P: Any) -> NDArray[Any]:
+    def initial_layout(self, X: Any, P: Any) -> NDArray[Any]:
         """Compute the initial layout that `init` specifies."""
         if self.init == "random":
             seed = check_random_state(self.random_state).randint(2**31)
             return random_layout(P.shape[0], self.n_components, seed)
         if self.init == "spectral" or self.takes_affinity or self.cost_metric == "precomputed":
             return spectral_layout(P, self.n_components)
-        return pca_layout(X, self.n_components)
-
-    def _warn_of_problems(self, objective: Objective, Z: NDArray[Any], report: EmbeddingReport) -> None:
-        name = type(self).__name__
-        if objective.rough:
-            warn(f"{name}: {ROUGH_SUMS}", ConvergenceWarning)
-        if report.marginal_gap is not None and report.marginal_gap > self.marginal_tol:
-            allow = "" if self.latent_self_loops else "set latent_self_loops=True, or "
-            warn(
-                f"{name}: the row sums of Q deviate from 1 by up to {report.marginal_gap:.1e}; {allow}raise "
-                "marginal_tol.",
-                ConvergenceWarning,
-            )
-        if report.interrupted or report.reason == Stop.MAX_ITER.value:
-            warn(f"{name}: {report}.", ConvergenceWarning)
-        if not isinstance(self.init, str) and self.kl_divergence_ > objective.divergence_of_one_place:
-            warn(
-                f"{name}: the divergence is higher than if all points were in one place, because init is so wide that "
-                "points do not attract each other; scale init to a standard deviation of 1 or less.",
-                ConvergenceWarning,
-            )
-        if np.ptp(Z, axis=0).max() < COLLAPSED:
-            warn(
-                f"{name}: the layout has collapsed to a single point, because P is nearly uniform; a lower perplexity, "
-                "more points or self-loops may help."
-            )
+        return pca_layout(X, self.n_components, execution=choose_execution(self.n_jobs))
 
     def _weights_of_new_points(self, X: Any, batch: slice, execution: Execution) -> tuple[Any, Any, Any]:
         """Return the neighbours of a batch of new points in the layout, with their costs and affinities."""

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..affinities.affinity import Affinity
+from ..affinities.balance import Balance, check_balance
 from ..embedding.descent import Callback
 from ..embedding.schedule import OptimizerName
 from ..errors import InputError, NumericalOverflowError
@@ -32,6 +33,7 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         metric: str = "sqeuclidean",
         n_neighbors: int | Literal["auto"] | None = "auto",
         affinity: Affinity | Literal["precomputed"] | None = None,
+        balance: Balance = "auto",
         self_loops: bool = False,
         latent_self_loops: bool = True,
         init: Init | Any = "pca",
@@ -53,6 +55,7 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         self.metric = metric
         self.n_neighbors = n_neighbors
         self.affinity = affinity
+        self.balance = balance
         self.self_loops = self_loops
         self.latent_self_loops = latent_self_loops
         self.init = init
@@ -91,6 +94,7 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         check_perplexity(self.perplexity)
         check_metric(self.metric)
         count_neighbors(self.n_neighbors, 2, self.perplexity)  # raises if it is not a number of neighbours
+        check_balance(self.balance)
         check_choice(self.self_loops, "self_loops", (True, False))
         check_choice(self.latent_self_loops, "latent_self_loops", (True, False))
         if isinstance(self.init, str):

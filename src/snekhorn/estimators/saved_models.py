@@ -27,7 +27,7 @@ from ..registry import METHODS, Entry
 from .model_contents import Parameter, contents_of, is_listed, listed_methods, load_class, names_of
 from .model_parts import Arrays, PartError
 
-FORMAT = 2
+FORMAT = 3
 HEADER = "header.json"
 EARLIER_HEADER = "header"  # of format 1
 MAX_HEADER = 16 << 20  # bytes; JSON takes up to twenty times its size in memory
@@ -75,7 +75,9 @@ def _packed(model: Any, source: Mapping[str, Any] | None) -> tuple[str, dict[str
     except PartError as error:
         raise InputError(f"cannot save this model: {error}.") from error
     if len(header) > MAX_HEADER:
-        raise InputError(f"cannot save this model: its parameters and reports take more than {MAX_HEADER >> 20} MiB.")
+        raise InputError(
+            f"cannot save this model: its parameters, reports and source take more than {MAX_HEADER >> 20} MiB."
+        )
     return header, arrays
 
 

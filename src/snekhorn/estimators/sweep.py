@@ -1,94 +1,147 @@
-"""Lay out the same points at several perplexities, with one neighbour search and warm-started affinities."""
+"""Lay out the same points at several perplexities and exaggerations, without computing anything twice."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from ..affinities.affinity import Affinity
 from ..affinities.symmetric_entropic import SymmetricEntropicAffinity
-from ..embedding.initial_layout import pca_layout
 from ..errors import InputError, InputTypeError
-from ..geometry.costs import NeighborGraph, count_neighbors, search_neighbors
-from ..geometry.distance_metrics import check_metric, whitened
-from ..geometry.inputs import check_layout, check_points, check_squares
-from ..runtime.checks import check_perplexity
-from ..runtime.execution import choose_execution
+from ..geometry.costs import count_neighbors, search_neighbors
+from ..geometry.distance_metrics import whitened
+from ..geometry.inputs import check_layout, check_squares
+from ..runtime.checks import check_perplexity, check_positive
+from ..runtime.execution import choose_execution, one_blas_thread
 from .neighbor_embedding import NeighborEmbedding
+from .resources import bytes_per_pair, count_points, require_memory_for_points
 
 Model = TypeVar("Model", bound=NeighborEmbedding)
 
+# Parameters that `sweep` varies: the name of the argument, an example, and the check of a value.
+SWEPT: dict[str, tuple[str, str, Callable[[Any], float]]] = {
+    "perplexity": ("perplexities", "[10, 30, 100]", check_perplexity),
+    "exaggeration": ("exaggerations", "[1, 1.5, 2]", lambda value: check_positive(value, "exaggeration")),
+}
 
-def sweep(model: Model, X: Any, perplexities: Iterable[float]) -> Iterator[Model]:
-    """Fit a clone of `model` at each perplexity, smallest first, and yield it.
 
-    Each clone has its own `affinity_`, but cannot `transform` new points: fit again at the perplexity that you choose.
-    The layouts are close, but not identical, to those of separate fits.
+def sweep(
+    model: Model,
+    X: Any,
+    perplexities: Iterable[float] | None = None,
+    *,
+    exaggerations: Iterable[float] | None = None,
+) -> Iterator[Model]:
+    """Fit a clone of `model` at each perplexity and each exaggeration, smallest first, and yield it.
+
+    The affinity is computed once per perplexity, and all exaggerations share it and the initial layout. Neighbours are
+    searched once, and the solver starts each affinity from the previous solution. At a single perplexity, the layouts
+    are those of separate fits; at several, they are close, but not identical, to those of separate fits.
+
+    Each clone has its `affinity_`, but cannot `transform` new points: fit again with the values that you choose.
 
     Parameters
     ----------
     model : estimator
-        Estimator with its own affinity (affinity=None) and a metric for features.
+        Estimator with its own affinity (affinity=None) or, to vary only the exaggeration, with affinity="precomputed".
     X : array of shape (n, p)
-        Features.
-    perplexities : iterable of float
-        Perplexities to fit; duplicates are fitted once.
+        Features, or the input that `metric` and `affinity` of the model describe.
+    perplexities : iterable of float, optional
+        Perplexities to fit; by default, that of `model`. Duplicates are fitted once.
+    exaggerations : iterable of float, optional
+        Exaggerations to fit at each perplexity; by default, that of `model`. Duplicates are fitted once.
 
     Yields
     ------
     estimator
-        A fitted clone of `model`.
+        A fitted clone of `model`. The exaggeration varies fastest.
     """
-    if model.affinity is not None or model.metric == "precomputed":
+    model = clone(model)
+    X, start, all_perplexities, all_exaggerations = _checked(model, X, perplexities, exaggerations)
+    affinity = None if model.takes_affinity else _affinity_that_fits(model, X)
+    costs = X
+    if affinity is not None and len(all_perplexities) > 1:
+        costs = _share_work(affinity, X)
+    start_depends_on_p = isinstance(model.init, str) and model.init != "random" and not model.starts_from_pca
+    for perplexity in all_perplexities:
+        P = X if affinity is None else affinity.set_params(perplexity=perplexity).fit_transform(costs)
+        if start is None or start_depends_on_p:
+            with one_blas_thread():
+                start = model.initial_layout(X, P)
+        for exaggeration in all_exaggerations:
+            one = clone(model).set_params(perplexity=perplexity, exaggeration=exaggeration)
+            one.set_params(affinity="precomputed", init=start).fit(P)
+            if affinity is not None:
+                one.affinity_report_, one.perplexity_ = affinity.report_, affinity.perplexity_
+            yield one
+
+
+def _checked(
+    model: NeighborEmbedding, X: Any, perplexities: Any, exaggerations: Any
+) -> tuple[Any, NDArray[Any] | None, list[float], list[float]]:
+    """Check everything before any long work; return X, the initial layout if it is given, and the values to fit.
+
+    The model gets the largest of the values, because the neighbours for the largest perplexity serve the others.
+    """
+    if perplexities is None and exaggerations is None:
+        raise InputError("sweep has no values to fit; pass perplexities, exaggerations or both.")
+    if isinstance(model.affinity, Affinity):
         raise InputError(
-            "sweep needs features and the method's own affinity; set affinity=None, and choose a metric other than "
-            "'precomputed'."
+            f"sweep does not take an affinity object, got affinity={model.affinity!r}; set affinity=None, or compute "
+            "P with affinity.fit_transform(X), set affinity='precomputed' and pass P as X."
         )
-    perplexities = _checked_list(perplexities)
-    X = check_points(X)
-    if model.starts_from_pca:
+    if model.takes_affinity and perplexities is not None:
+        raise InputError(
+            "perplexities have no effect on affinity='precomputed'; pass only exaggerations, or set affinity=None."
+        )
+    found = []
+    for name, values in (("perplexity", perplexities), ("exaggeration", exaggerations)):
+        found.append([getattr(model, name)] if values is None else _distinct(values, name))
+        model.set_params(**{name: found[-1][-1]})
+    model.check_parameters()
+    X = model.checked_input(X)
+    start = None if isinstance(model.init, str) else check_layout(model.init, (count_points(X), model.n_components))
+    if model.starts_from_pca and not isinstance(X, tuple):
         check_squares(X)
-    models: list[Model] = [clone(model).set_params(perplexity=perplexity) for perplexity in sorted(set(perplexities))]
-    if not models:
-        raise InputError("perplexities is empty; pass at least one perplexity.")
-    for one in models:
-        one.check_parameters()
-        if not isinstance(one.init, str):
-            check_layout(one.init, (X.shape[0], one.n_components))
-    affinity = models[-1].default_affinity(X.shape[0])
-    searched = X
-    if affinity.n_neighbors is not None:
-        searched = _shared_neighbors(affinity, X)
-        affinity.set_params(metric="precomputed")
-    if isinstance(affinity, SymmetricEntropicAffinity):
-        affinity.set_params(warm_start=True)
-    for one in models:
-        P = affinity.set_params(perplexity=one.perplexity).fit_transform(searched)
-        start = pca_layout(X, one.n_components) if isinstance(one.init, str) and one.init == "pca" else one.init
-        one.set_params(affinity="precomputed", init=start).fit(P)
-        one.affinity_report_, one.perplexity_ = affinity.report_, affinity.perplexity_
-        yield one
+    return X, start, *found
 
 
-def _checked_list(perplexities: Any) -> list[float]:
-    """Return the perplexities as a list; raise unless each is a finite number above 1."""
-    if isinstance(perplexities, str) or not np.iterable(perplexities):
-        raise InputTypeError(
-            f"perplexities must be a list of numbers, got {perplexities!r}; pass a list such as [10, 30]."
-        )
-    found = list(perplexities)
-    for perplexity in found:
-        check_perplexity(perplexity)
+def _distinct(values: Any, name: str) -> list[float]:
+    """Return the values in increasing order without duplicates; raise if one is invalid or if there are none."""
+    several, example, check = SWEPT[name]
+    if isinstance(values, str) or not np.iterable(values):
+        raise InputTypeError(f"{several} must be a list of numbers, got {values!r}; pass a list such as {example}.")
+    found = sorted({check(value) for value in values})
+    if not found:
+        raise InputError(f"{several} is empty; pass at least one value, as in {example}.")
     return found
 
 
-def _shared_neighbors(largest: Affinity, X: Any) -> NeighborGraph:
-    """Search for the neighbours that the largest perplexity needs; smaller perplexities use the nearest of these."""
-    check_metric(largest.metric)
-    points, metric = whitened(X, largest.metric)
+def _affinity_that_fits(model: NeighborEmbedding, X: Any) -> Affinity:
+    """Return the affinity of the model; raise if it or its layout does not fit into memory."""
+    affinity = model.default_affinity(count_points(X))
+    latent = model.latent
+    beside = bytes_per_pair(symmetric=latent.normalized != "rows", doubly_stochastic=latent.doubly_stochastic)
+    require_memory_for_points(X, affinity, beside)
+    return affinity
+
+
+def _share_work(affinity: Affinity, X: Any) -> Any:
+    """Return what the affinities of all perplexities are computed from, and let each start from the previous one.
+
+    For features, these are the neighbours for the largest perplexity; smaller perplexities use the nearest of them.
+    """
+    if isinstance(affinity, SymmetricEntropicAffinity):
+        affinity.set_params(warm_start=True)
+    if affinity.n_neighbors is None or affinity.metric == "precomputed" or isinstance(X, tuple):
+        return X
+    execution = choose_execution(affinity.n_jobs)
+    points, metric = whitened(X, affinity.metric, execution)
     n = X.shape[0]
-    k = count_neighbors(largest.n_neighbors, n, largest.graph_perplexity())
-    return search_neighbors(points, k or n - 1, metric, choose_execution(largest.n_jobs))
+    k = count_neighbors(affinity.n_neighbors, n, affinity.graph_perplexity())
+    affinity.set_params(metric="precomputed")
+    return search_neighbors(points, k or n - 1, metric, execution)

@@ -23,7 +23,9 @@ __all__ = ["Array", "Cost", "DenseCost", "Matrix", "NeighborGraph", "build_cost"
 
 Cost: TypeAlias = DenseCost | NeighborGraph
 
-NEIGHBORS_PER_PERPLEXITY = 3
+# More neighbours take proportionally more time and memory, and add only small affinities; with fewer, rows approach a
+# uniform distribution over their neighbours.
+NEIGHBORS_PER_PERPLEXITY = 1.5
 BYTES_PER_EDGE = 130  # peak memory while a neighbour graph is symmetrised and turned into an affinity
 SPARSE_REMEDY = "set n_neighbors='auto' for a sparse affinity, whose memory grows linearly with n"
 GRAPH_REMEDY = "lower n_neighbors or perplexity"
@@ -40,7 +42,7 @@ def build_cost(X: Any, *, metric: str, n_neighbors: int | str | None, perplexity
     check_metric(metric)
     if isinstance(X, tuple):
         raise InputError(f"X is a tuple; (indices, distances) needs metric='precomputed', got metric={metric!r}.")
-    X, metric = whitened(check_points(X), metric)
+    X, metric = whitened(check_points(X), metric, execution)
     n = X.shape[0]
     k = count_neighbors(n_neighbors, n, perplexity)
     if k is not None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..errors import InputError
+from ..runtime.execution import Execution
 from .row_products import row_products
 
 Array: TypeAlias = NDArray[Any]  # float64, or float32 if the input is float32
@@ -53,7 +54,7 @@ def from_squared(squared: Array, metric: str) -> Array:
     return squared
 
 
-def whitened(X: Any, metric: str) -> tuple[Any, str]:
+def whitened(X: Any, metric: str, execution: Execution) -> tuple[Any, str]:
     """Replace a metric that has scales with the Euclidean metric on points that are scaled accordingly.
 
     Other metrics are returned unchanged. The scales are computed from all of X, whichever part is searched later.
@@ -64,7 +65,7 @@ def whitened(X: Any, metric: str) -> tuple[Any, str]:
             check_directions(X)
     if metric not in SCALED_METRICS:
         return X, metric
-    return Whitening(X, metric).apply(X), "euclidean"
+    return Whitening(X, metric).apply(X, execution), "euclidean"
 
 
 class Whitening:
@@ -98,11 +99,11 @@ class Whitening:
                 )
             self.axes = np.linalg.inv(np.linalg.cholesky(covariance))
 
-    def apply(self, X: Array) -> Array:
+    def apply(self, X: Array, execution: Execution) -> Array:
         """Return the whitened rows of X, each independent of the others."""
         points = self._standardized(X)
         if self.axes is not None:
-            points = row_products(points, np.zeros(X.shape[1]), self.axes)
+            points = row_products(points, np.zeros(X.shape[1]), self.axes, execution)
         return points.astype(self.dtype, order="C")
 
     def _standardized(self, X: Array) -> Array:

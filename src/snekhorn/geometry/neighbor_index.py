@@ -16,7 +16,7 @@ from .distance_metrics import DIRECT_METRICS, SCALED_METRICS, Array, Whitening, 
 from .metric_search import FirstEqualRow, nearest_rows
 from .point_search import Indices, PointSearch
 
-EXACT_LIMIT = 50_000  # points; building an inverted file takes a second, which pays off only above this
+EXACT_LIMIT = 50_000  # points; finding clusters takes half a second, which pays off only above this
 
 
 class NeighborIndex:
@@ -67,22 +67,22 @@ class NeighborIndex:
         if self.metric == "cosine":
             check_directions(X)
 
-    def _point_search(self) -> PointSearch:
+    def _point_search(self, execution: Execution) -> PointSearch:
         """Return the search among the training points; whitened if the metric has scales."""
         if self._search is None:
             points, metric = self.X, self.metric
             if metric in SCALED_METRICS:
                 self._whitening = Whitening(points, metric)
-                points, metric = self._whitening.apply(points), "euclidean"
+                points, metric = self._whitening.apply(points, execution), "euclidean"
             self._search = PointSearch(points, metric)
         return self._search
 
     def _query_points(self, X: Any, k: int, execution: Execution) -> tuple[Indices, Array]:
         """Search with squared Euclidean distances."""
-        search = self._point_search()
+        search = self._point_search(execution)
         with np.errstate(over="ignore"):  # the caller finds costs that overflow
-            queries = search.prepared(X if self._whitening is None else self._whitening.apply(X))
-            find = search.exact if len(self.X) <= EXACT_LIMIT else search.inverted
+            queries = search.prepared(X if self._whitening is None else self._whitening.apply(X, execution))
+            find = search.exact if len(self.X) <= EXACT_LIMIT else search.in_clusters
             indices, squared = find(queries, k, np.float64, execution)
         return indices, from_squared(squared, search.metric)
 

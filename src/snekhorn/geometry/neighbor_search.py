@@ -1,29 +1,28 @@
-"""Search for the nearest neighbours of every point: exact for moderate n, with an inverted file for larger n.
+"""Search for the nearest neighbours of every point: exact for moderate n, in nearby clusters for larger n.
 
-The recall of an inverted file is measured on a sample in the precision of X. If float32 is not accurate enough, all
-points are searched by direct differences. scikit-learn handles sparse points and other metrics.
+The recall of the search in clusters is measured on a sample in the precision of X. If float32 is not accurate enough,
+all points are searched by direct differences. scikit-learn handles sparse points and other metrics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..kernels.squared_distances import squared_distances_to
 from ..runtime.execution import Execution, one_blas_thread
 from .distance_metrics import DIRECT_METRICS, Array, from_squared
 from .metric_search import DISTANCES_AT_ONCE, MOST_ROWS, nearest_rows
 from .neighbor_graph import NeighborGraph
-from .point_search import PRODUCTS_AT_ONCE, QUERIES_AT_ONCE, Indices, PointSearch
+from .point_search import Indices, PointSearch, queries_at_once
 
-EXACT_LIMIT = 30_000  # points; above this, the inverted file is clearly faster (see the neighbour benchmark)
+EXACT_LIMIT = 30_000  # points; above this, the search in clusters is clearly faster (see the neighbour benchmark)
 LEAST_RECALL = 0.9  # below this, float32 cannot resolve the distances, so points are searched by differences
 MEASURED_SAMPLE = 200  # points used to measure the recall
 LIST_BYTES = 50  # peak memory per neighbour found
+CLUSTER_BYTES = 40  # peak memory per point for the clusters
 TREE_FEATURES = 15  # up to this many features a tree is faster than brute force, as in scikit-learn
 
 
@@ -46,8 +45,8 @@ def search_bytes(X: Any, k: int, metric: str, n_threads: int) -> float:
     item: int = X.dtype.itemsize
     found = LIST_BYTES * n * k
     if not sparse.issparse(X) and metric in DIRECT_METRICS:
-        copies = 8 + 2 * item * (metric == "cosine")  # in float32 for the search and for its index; unit rows
-        return found + n * p * copies + n_threads * 6 * min(QUERIES_AT_ONCE * n, PRODUCTS_AT_ONCE)
+        copies = 4 + 2 * item * (metric == "cosine")  # in float32; unit rows
+        return found + n * (p * copies + CLUSTER_BYTES) + n_threads * 6 * queries_at_once(n) * n
     distances = (12 + item) * min(MOST_ROWS * n, DISTANCES_AT_ONCE)
     copy: int = X.nnz * (item + X.indices.itemsize) if sparse.issparse(X) else 0
     return found + copy + n_threads * (copy + distances)  # the check and every thread may copy a sparse X
@@ -66,14 +65,14 @@ def _search(
     if not approximate:
         indices, squared = search.exact(None, k, X.dtype, execution)
         return indices, from_squared(squared, metric), 1.0
-    indices, squared = search.inverted(None, k, X.dtype, execution)
-    recall = _measure_recall(search.X, squared, execution)
+    indices, squared = search.in_clusters(None, k, X.dtype, execution)
+    recall = _measure_recall(search, squared, execution)
     if recall < LEAST_RECALL:  # groups are so far apart that float32 cannot resolve distances within them
         if X.shape[1] <= TREE_FEATURES:
             indices, squared = search.ranked(_neighbors_in_tree(search.X, k, execution), X.dtype, execution)
         else:
             indices, squared = search.exact(None, k, X.dtype, execution)
-        recall = _measure_recall(search.X, squared, execution)
+        recall = _measure_recall(search, squared, execution)
     return indices, from_squared(squared, metric), recall
 
 
@@ -86,30 +85,9 @@ def _neighbors_in_tree(X: Array, k: int, execution: Execution) -> Indices:
     return nearest
 
 
-def _measure_recall(X: Array, squared: Array, execution: Execution) -> float:
+def _measure_recall(search: PointSearch, squared: Array, execution: Execution) -> float:
     """Return the fraction of true nearest neighbours among those found, on a sample; ties count as true."""
     n, k = squared.shape
     sample = np.linspace(0, n - 1, min(n, MEASURED_SAMPLE)).astype(np.int64)
-    true = np.empty(sample.size)
-    execution.run(_count_true, sample.size, sample.size * n, X, sample, squared[sample], true)
-    return float(true.mean() / k)
-
-
-def _count_true(start: int, stop: int, X: Array, sample: Array, squared: Array, out: Array) -> None:
-    """Count how many of the squared distances of these sampled points are among their k smallest."""
-    k = squared.shape[1]
-    for s, distances in enumerate(_squared_to_all(X, sample[start:stop]), start):
-        out[s] = np.sum(squared[s] <= np.partition(distances, k)[k])
-
-
-def _squared_to_all(X: Array, rows: Array) -> Iterator[Array]:
-    """Yield the squared distances from each of these points to all points, in a reused buffer.
-
-    The distance of a point to itself is -1, so that the point comes first despite duplicates or overflow.
-    """
-    everyone = np.arange(X.shape[0])[None]
-    squared = np.empty(everyone.shape, dtype=X.dtype)
-    for s, row in enumerate(rows):
-        squared_distances_to(X, X, rows[s : s + 1], everyone, squared)
-        squared[0, row] = -1.0
-        yield squared[0]
+    _, true = search.exact(search.X[sample], k + 1, squared.dtype, execution)  # the first is the point itself
+    return float(np.mean(squared[sample] <= true[:, -1:]))

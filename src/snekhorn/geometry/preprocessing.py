@@ -19,8 +19,8 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import InputError, did_you_mean, first_few, reported_as_input_errors
-from ..runtime.checks import check_choice, check_count, check_seed
-from ..runtime.execution import choose_execution, one_blas_thread, run_in_blocks
+from ..runtime.checks import check_choice, check_count, check_jobs, check_seed
+from ..runtime.execution import Execution, choose_execution, one_blas_thread, run_in_blocks
 from ..runtime.sparse_format import check_sparse
 from .inputs import check_finite, check_squares, largest_entry
 from .row_products import row_products
@@ -49,6 +49,8 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         themselves are kept if this is None, or not less than the number of rows and the number of columns of X.
     random_state : int, RandomState or None, default=0
         Random seed; used only with more than 2,000 columns.
+    n_jobs : int or None, default=None
+        Number of threads; None and -1 use all cores. The result does not depend on this number.
 
     Attributes
     ----------
@@ -69,10 +71,18 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
     scale_: Any
     components_: Any
 
-    def __init__(self, *, standardize: bool = False, n_components: int | None = None, random_state: Any = 0) -> None:
+    def __init__(
+        self,
+        *,
+        standardize: bool = False,
+        n_components: int | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
         self.standardize = standardize
         self.n_components = n_components
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     @property
     def n_features_out(self) -> int:
@@ -85,6 +95,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         if self.n_components is not None:
             check_count(self.n_components, "n_components")
         check_seed(self.random_state)
+        check_jobs(self.n_jobs)
 
     @one_blas_thread()
     def fit(self: Self, X: Any, y: Any = None, *, feature_names: Sequence[str] | None = None) -> Self:
@@ -121,12 +132,13 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
             check_squares(X)
             self.mean_, self.scale_ = _moments(X)
         if self.n_components is not None and self.n_components < min(n, p):
+            execution = choose_execution(self.n_jobs)
             if self.standardize:
                 X = _standardized(X, self.mean_, self.scale_)  # now the columns have mean 0
-                _, axes = _principal_axes(X, self.n_components, self.random_state)
+                _, axes = _principal_axes(X, self.n_components, self.random_state, execution)
                 self.components_ = np.ascontiguousarray(axes * _inverse(self.scale_))
             else:
-                self.mean_, self.components_ = _principal_axes(X, self.n_components, self.random_state)
+                self.mean_, self.components_ = _principal_axes(X, self.n_components, self.random_state, execution)
         return self
 
     @one_blas_thread()
@@ -155,7 +167,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
             )
         X = check_finite(X, "X")
         if self.components_ is not None:
-            return _project(X, self.mean_, self.components_)
+            return _project(X, self.mean_, self.components_, choose_execution(self.n_jobs))
         return X if self.scale_ is None else _standardized(X, self.mean_, self.scale_)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
@@ -202,9 +214,15 @@ def spread_ratio(X: Any) -> float:
 
 
 @one_blas_thread()
-def principal_components(X: Any, n_components: int, random_state: Any = 0) -> Array:
-    """Return the coordinates of the rows of X, dense or sparse, along its first principal axes."""
-    return _project(X, *_principal_axes(X, n_components, random_state))
+def principal_components(
+    X: Any, n_components: int, random_state: Any = 0, *, execution: Execution | None = None
+) -> Array:
+    """Return the coordinates of the rows of X, dense or sparse, along its first principal axes.
+
+    If `execution` is None, all cores are used.
+    """
+    execution = choose_execution(None) if execution is None else execution
+    return _project(X, *_principal_axes(X, n_components, random_state, execution), execution)
 
 
 def components_bytes(X: Any) -> float:
@@ -232,31 +250,30 @@ def _inverse(scale: Array) -> Array:
     return np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0.0)
 
 
-def _project(X: Any, mean: Array, components: Array) -> Array:
+def _project(X: Any, mean: Array, components: Array, execution: Execution) -> Array:
     """Compute (X - mean) components^T."""
     if sparse.issparse(X):
         return np.asarray(X @ components.T - mean @ components.T)
-    return row_products(X, mean, components)
+    return row_products(X, mean, components, execution)
 
 
-def _principal_axes(X: Any, n_components: int, random_state: Any) -> tuple[Array, Array]:
+def _principal_axes(X: Any, n_components: int, random_state: Any, execution: Execution) -> tuple[Array, Array]:
     """Return the mean of X and its first principal axes; fewer than `n_components` if X has fewer."""
     X = sparse.csr_matrix(X) if sparse.issparse(X) else X  # for slicing rows below
     n, p = X.shape
     n_components = min(n_components, n - 1, p)
     check_squares(X)
     if p <= min(FEW_COLUMNS, 2 * n):
-        return _axes_from_covariance(X, n_components)
+        return _axes_from_covariance(X, n_components, execution)
     if sparse.issparse(X) and p > FEW_COLUMNS:
         return _axes_of_sparse(X, n_components, random_state)
     return _axes_from_singular_vectors(X, n_components, random_state)
 
 
-def _axes_from_covariance(X: Any, n_components: int) -> tuple[Array, Array]:
+def _axes_from_covariance(X: Any, n_components: int, execution: Execution) -> tuple[Array, Array]:
     n, p = X.shape
     mean = _mean(X)
     scatter = np.zeros((p, p))
-    execution = choose_execution(None)
     for _, block in _blocks(X):
         block -= mean
         run_in_blocks(execution, partial(_add_products, block, scatter), p, COLUMNS_AT_ONCE, block.size * p)

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime.execution import choose_execution, one_blas_thread, run_in_blocks
+from ..runtime.execution import Execution, one_blas_thread, run_in_blocks
 
 # A multiple of the number of rows that any BLAS kernel takes at once; more make single rows slower, fewer all of them.
 BLOCK_ROWS = 192
 
 
 @one_blas_thread()
-def row_products(X: Any, mean: NDArray[Any], matrix: NDArray[Any]) -> NDArray[np.float64]:
+def row_products(X: Any, mean: NDArray[Any], matrix: NDArray[Any], execution: Execution) -> NDArray[np.float64]:
     """Compute (X - mean) matrix^T in float64.
 
     The mean is subtracted before the product, because a large mean would cost precision.
@@ -32,5 +32,5 @@ def row_products(X: Any, mean: NDArray[Any], matrix: NDArray[Any]) -> NDArray[np
         np.subtract(X[rows], mean, out=block[:some])
         out[rows] = (block @ matrix.T)[:some]
 
-    run_in_blocks(choose_execution(None), multiply, n, BLOCK_ROWS, n * p * len(matrix))
+    run_in_blocks(execution, multiply, n, BLOCK_ROWS, n * p * len(matrix))
     return out

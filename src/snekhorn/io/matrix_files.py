@@ -91,12 +91,14 @@ def _check_empty_columns(shape: tuple[int, ...], n_entries: int) -> None:
 def read_matrix_market(path: Path, wanted: Wanted) -> Table:
     """Read a matrix with one row per point, or one column per point if that matches barcodes.tsv next to it."""
     with _open_matrix_market(path) as file:
-        n, p, n_entries, form = scipy_io.mminfo(_EndingInNewline(file))[:4]
+        n, p, n_entries, form, _, symmetry = scipy_io.mminfo(_EndingInNewline(file))
+    n_stored = n * (n - 1) // 2 if form == "array" and symmetry != "general" else n_entries  # one triangle
     packed = LARGEST_RATIO if path.suffix.lower() == ".gz" else 1
-    if n_entries * SHORTEST_ENTRY[form] > packed * path.stat().st_size:
-        raise ValueError(f"it declares {n_entries} entries, more than its size allows")
+    if n_stored * SHORTEST_ENTRY[form] > packed * path.stat().st_size:
+        raise ValueError(f"it declares {n_stored} entries, more than its size allows")
     _check_empty_columns((n, p), n_entries)
-    require_memory(BYTES_PER_ENTRY * n_entries, f"{path}", "use fewer rows or columns")
+    n_expanded = 2 * n_entries if form == "coordinate" and symmetry != "general" else n_entries
+    require_memory(BYTES_PER_ENTRY * n_expanded, f"{path}", "use fewer rows or columns")
     with _open_matrix_market(path) as file:
         X = scipy_io.mmread(_EndingInNewline(file))
     check_sparse(X, str(path))

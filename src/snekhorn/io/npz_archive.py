@@ -23,7 +23,7 @@ MAX_READ = 8 << 20  # bytes; zipfile reads the table of contents at once, and 47
 MAX_HEADER = 10_000  # bytes of the description of an array, as in NumPy
 LARGEST_RATIO = 1032  # of deflate, by its specification
 SLACK = 1024  # bytes; the ratio does not hold for the smallest members
-CHUNK = 1 << 20
+CHUNK = 1 << 20  # bytes read at once; more than MAX_READ is refused
 
 
 class NpzArchive:
@@ -64,7 +64,7 @@ class NpzArchive:
         if info.file_size > limit:
             raise BadZipFile(f"{name!r} has {info.file_size} bytes, more than {limit}")
         with self._zip.open(info) as stream:
-            return stream.read()  # to the end, where the checksum is verified
+            return b"".join(iter(lambda: stream.read(CHUNK), b""))  # to the end, where the checksum is verified
 
     def read_array(self, name: str) -> NDArray[Any]:
         """Return an array, after comparing its declared shape with the size of the entry."""

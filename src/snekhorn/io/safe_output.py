@@ -22,16 +22,14 @@ def check_output(path: Path, suffixes: tuple[str, ...], *, force: bool) -> None:
     """Raise an error if a file cannot be written, before any work is done."""
     if not path.name.lower().endswith(suffixes):
         raise InputError(f"{path} must end in {' or '.join(suffixes)}.")
-    _check_target(path)
-    if not path.parent.is_dir():
-        raise InputError(f"{path} cannot be written: the folder {path.parent} does not exist; create it first.")
-    if path.exists() and not force:
-        raise InputError(f"{path} already exists; pass --force to replace it, or choose another name.")
     try:
+        _check_target(path)
+        if path.exists() and not force:
+            raise InputError(f"{path} already exists; pass --force to replace it, or choose another name.")
         with tempfile.TemporaryFile(dir=path.resolve().parent):
             pass
     except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}); choose another folder.") from error
+        raise InputError(f"{path} cannot be written ({error.strerror}); choose another name or folder.") from error
 
 
 @contextmanager
@@ -41,20 +39,21 @@ def replacing(path: Path) -> Iterator[Path]:
     An existing file keeps its permissions, and a symbolic link keeps pointing to its target, which is replaced. If the
     process is terminated, the temporary file is removed.
     """
-    _check_target(path)
-    target = path.resolve()
-    written = target.with_name(f".snekhorn-{secrets.token_hex(8)}{path.suffix.lower()}")
-    with _removed_on_termination(written):
-        os.close(os.open(written, os.O_CREAT | os.O_EXCL, 0o600))
-        try:
-            yield written
-            os.chmod(written, stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask())
-            os.replace(written, target)
-        except OSError as error:
-            reason = error.strerror or error
-            raise InputError(f"{path} could not be written ({reason}); no partial file is left behind.") from error
-        finally:
-            written.unlink(missing_ok=True)
+    try:
+        _check_target(path)
+        target = path.resolve()
+        written = target.with_name(f".snekhorn-{secrets.token_hex(8)}{path.suffix.lower()}")
+        with _removed_on_termination(written):
+            os.close(os.open(written, os.O_CREAT | os.O_EXCL, 0o600))
+            try:
+                yield written
+                os.chmod(written, stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask())
+                os.replace(written, target)
+            finally:
+                written.unlink(missing_ok=True)
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"{path} could not be written ({reason}); no partial file is left behind.") from error
 
 
 def _check_target(path: Path) -> None:
@@ -62,6 +61,8 @@ def _check_target(path: Path) -> None:
         raise InputError(f"{path} is a folder; pass the name of a file.")
     if path.exists() and not path.is_file():
         raise InputError(f"{path} is a device or a pipe, which would be replaced; pass the name of a file.")
+    if not path.parent.is_dir():
+        raise InputError(f"{path} cannot be written: the folder {path.parent} does not exist; create it first.")
 
 
 @contextmanager

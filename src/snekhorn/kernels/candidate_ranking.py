@@ -104,6 +104,30 @@ def rank_candidates(x, queries, rows, candidates, exclude_self, zero, indices, c
         _rank(x, queries, rows[r], candidates[r], exclude_self, zero, indices, costs, in_order=False)
 
 
+@compiled
+def keep_nearest(products, norms, members, asking, near, distances):
+    """Put points into the lists of candidates of queries that are nearer than the farthest one there.
+
+    Query ``asking[r]`` has products ``q y_j`` in row r with the points ``members``, whose squared norms are `norms`.
+    Lists `near` and `distances`, less the squared norm of the query, are heaps whose root is the farthest point.
+    """
+    size = near.shape[1]
+    for r in range(asking.size):
+        indices, values = near[asking[r]], distances[asking[r]]
+        for j in range(members.size):
+            value = norms[j] - np.float32(2.0) * products[r, j]
+            if value < values[0]:
+                place, child = 0, 1
+                while child < size:
+                    if child + 1 < size and values[child + 1] > values[child]:
+                        child += 1
+                    if values[child] <= value:
+                        break
+                    values[place], indices[place] = values[child], indices[child]
+                    place, child = child, 2 * child + 1
+                values[place], indices[place] = value, members[j]
+
+
 @compiled(fastmath={"nnan", "nsz", "contract"})
 def distances_from_products(products, norms, minima):
     """Replace products q_r y_j by ``|y_j|^2 - 2 q_r y_j``, and fill `minima` with the smallest value of each chunk.
@@ -127,10 +151,11 @@ def distances_from_products(products, norms, minima):
 
 
 @compiled
-def rank_within(x, queries, rows, approximate, minima, limits, exclude_self, zero, indices, costs):
+def rank_within(x, queries, rows, approximate, minima, limits, among, exclude_self, zero, indices, costs):
     """Fill the lists of the queries `rows` with the nearest of the points whose approximate costs are within limits.
 
-    Arguments are as in `rank_candidates` and `distances_from_products`.
+    Column j of `approximate` is point ``among[j]``, or point j if `among` is None. Other arguments are as in
+    `rank_candidates` and `distances_from_products`.
     """
     n, n_chunks = approximate.shape[1], minima.shape[1]
     size = -(-n // n_chunks)
@@ -142,6 +167,6 @@ def rank_within(x, queries, rows, approximate, minima, limits, exclude_self, zer
                 start = chunk * size
                 values = approximate[r, start : start + size]
                 for j in range(values.size):  # without a branch, whose outcome would be unpredictable
-                    candidates[count] = start + j
+                    candidates[count] = start + j if among is None else among[start + j]
                     count += values[j] <= limit
         _rank(x, queries, rows[r], candidates[:count], exclude_self, zero, indices, costs, in_order=True)

@@ -42,7 +42,7 @@ CACHE_FOLDER: str | None = _find_cache_folder() if IS_COMPILED else None
 
 if not IS_COMPILED:
     warn(
-        "NUMBA_DISABLE_JIT is set, so the numerical code is not compiled and runs a thousand times slower; "
+        "NUMBA_DISABLE_JIT is set, so the numerical code is not compiled and runs hundreds of times slower; "
         "unset it unless you are debugging."
     )
 elif CACHE_FOLDER is None:

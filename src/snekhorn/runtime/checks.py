@@ -44,6 +44,13 @@ def check_positive(value: Any, name: str) -> float:
     return float(value)
 
 
+def check_fraction(value: Any, name: str, remedy: str) -> float:
+    """Raise unless `value` is a number from 0 to 1."""
+    if not _is_real(value) or not 0.0 <= value <= 1.0:
+        raise InputError(f"{name} must be a number from 0 to 1, or 'auto'; got {value!r}. {remedy}.")
+    return float(value)
+
+
 def check_count(value: Any, name: str, *, smallest: int = 1, largest: int | None = None) -> int:
     """Raise unless `value` is a whole number between `smallest` and `largest`; None means no upper limit."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
@@ -87,4 +94,10 @@ def check_seed(seed: Any) -> None:
 
 
 def _is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return False
+    try:
+        float(value)
+    except OverflowError:  # a whole number of more than 308 digits
+        return False
+    return True

@@ -38,7 +38,7 @@ class Execution(Protocol):
 
     @property
     def n_threads(self) -> int:
-        """Number of threads for libraries that manage their own (faiss, FFT, scikit-learn)."""
+        """Number of threads for libraries that manage their own (FFT, the trees of scikit-learn)."""
 
     def run(self, loop: Callable[..., None], n_rows: int, work: int, *args: Any) -> None:
         """Call ``loop(start, stop, *args)`` on ranges that cover ``n_rows``; `work` is about the number of pairs."""

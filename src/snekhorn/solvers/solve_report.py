@@ -27,23 +27,26 @@ class Reason(str, Enum):
 
 UNREACHABLE = "rows that cannot reach the perplexity"
 
-# What the user can do: a parameter, the value at which it cannot help any further, and the advice.
-_TOL = ("tol", np.inf, "raise tol")
-_WIDER = (("perplexity", np.inf, "raise perplexity"), ("bandwidth", None, "raise bandwidth"))
-_NARROWER = (("perplexity", 1.0, "lower perplexity"), ("perplexities", "auto", "lower perplexities"))
-_NEIGHBORS = (("n_neighbors", None, "raise n_neighbors"), ("graph", None, "add edges to the graph"))
-_SELF_LOOPS = ("self_loops", True, "allow self_loops")
-_NEWTON = ("solver", "newton", "use solver='newton'")
-_REMEDIES: dict[str, tuple[tuple[str, Any, str], ...]] = {
-    Reason.ROUNDING: (_TOL, ("", None, "remove far outliers")),
-    Reason.MAX_ITER: (("max_iter", np.inf, "raise max_iter"), _TOL),
+# What the user can do: a parameter, and the advice. Without a parameter, the advice always applies.
+_TOL = ("tol", "raise tol")
+_WIDER = (("perplexity", "raise perplexity"), ("bandwidth", "raise bandwidth"))
+_NARROWER = (("perplexity", "lower perplexity"), ("perplexities", "lower perplexities"))
+_NEIGHBORS = (("n_neighbors", "raise n_neighbors"), ("graph", "add edges to the graph"))
+_SELF_LOOPS = ("self_loops", "allow self_loops")
+_NEWTON = ("solver", "use solver='newton'")
+_REMEDIES: dict[str, tuple[tuple[str, str], ...]] = {
+    Reason.ROUNDING: (_TOL, ("", "remove far outliers")),
+    Reason.MAX_ITER: (("max_iter", "raise max_iter"), _TOL),
     Reason.MAX_PASSES: (*_NEIGHBORS, *_WIDER, _TOL, _SELF_LOOPS),
     Reason.LINE_SEARCH: (_TOL, _NEWTON),
     Reason.STALLED: (*_NEIGHBORS, *_NARROWER, _TOL, _SELF_LOOPS),
-    Reason.OVERFLOW: (("", None, "check X for extreme values"),),
-    Reason.DIVERGED: (("learning_rate", 0.0, "lower learning_rate"), _NEWTON),
+    Reason.OVERFLOW: (("", "check X for extreme values"),),
+    Reason.DIVERGED: (("learning_rate", "lower learning_rate"), _NEWTON),
     UNREACHABLE: (*_NEIGHBORS, *_NARROWER),
 }
+
+# Values at which a parameter cannot help; n_neighbors=None means all points.
+_USELESS = {"n_neighbors": None, "bandwidth": None, "perplexities": "auto", "self_loops": True, "solver": "newton"}
 
 
 def explained(reason: str, parameters: Mapping[str, Any]) -> str:
@@ -56,14 +59,14 @@ def advice(reason: str, parameters: Mapping[str, Any]) -> str:
     """Return what the user can do, given the parameters in use; parameters that cannot help are left out."""
     remedies = [
         text
-        for name, last, text in _REMEDIES.get(reason, ())
-        if not name or (name in parameters and not _is(parameters[name], last))
+        for name, text in _REMEDIES.get(reason, ())
+        if not name or (name in parameters and not _is_useless(name, parameters[name]))
     ]
     return ", ".join([*remedies[:-2], " or ".join(remedies[-2:])]) if remedies else ""
 
 
-def _is(value: Any, last: Any) -> bool:
-    return value is last or (isinstance(value, str) and value == last)
+def _is_useless(name: str, value: Any) -> bool:
+    return name in _USELESS and np.ndim(value) == 0 and bool(value == _USELESS[name])
 
 
 @dataclass
@@ -81,7 +84,8 @@ class SolveReport:
         Number of passes over all pairs of points: function evaluations and Hessian products. On a graph, Hessian
         products at the same iterate share weights; computing these weights is not counted.
     marginal_gap : float
-        Largest deviation of a row sum of P from 1, before any symmetrisation; NaN if row sums are not constrained.
+        Largest deviation of a row sum from 1, before the affinity is symmetrised or mixed with another one (see
+        `balance`); NaN if row sums are not constrained.
     entropy_gap : float
         Largest deviation of a row's entropy from its target, or of the average entropy if the perplexity is an
         average; NaN if there is no target. Rows in `floor_rows` and `unreachable_rows` are excluded, except from the
@@ -100,6 +104,13 @@ class SolveReport:
         Dual objective after each accepted step.
     neighbor_recall : float or None
         Fraction of true nearest neighbours that were found, measured on a sample; None for a full matrix.
+    balance : float or None
+        Weight of the symmetric entropic affinity in P, the rest being the symmetrised entropic affinity; None for other
+        affinities. If it is below 1, all other fields describe the symmetric entropic affinity, or the entropic one
+        if it is 0. The rows of P itself then do not sum to 1.
+    inequality : float or None
+        Gini coefficient of the column sums of the directed entropic affinity, from which balance="auto" is decided:
+        0 if all points count as neighbours equally often. None if `balance` was given.
     """
 
     converged: bool
@@ -113,6 +124,8 @@ class SolveReport:
     unsolved_rows: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     dual_values: list[float] = field(default_factory=list)
     neighbor_recall: float | None = None
+    balance: float | None = None
+    inequality: float | None = None
 
     @property
     def n_floor_rows(self) -> int:
@@ -130,6 +143,7 @@ class SolveReport:
     def __str__(self) -> str:
         gaps = {"marginal gap": self.marginal_gap, "entropy gap": self.entropy_gap}
         known = [f"{name} {gap:.1e}" for name, gap in gaps.items() if not np.isnan(gap)]
+        known += [f"balance {self.balance:.3g}"] if self.balance not in (None, 1.0) else []
         iterations = "1 iteration" if self.n_iter == 1 else f"{self.n_iter} iterations"
         passes = "1 pass" if self.n_passes == 1 else f"{self.n_passes} passes"
         return f"{self.reason} ({', '.join([iterations, passes, *known])})"

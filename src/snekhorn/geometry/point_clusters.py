@@ -1,0 +1,129 @@
+"""Clusters of points, so that the neighbours of a point are searched in the clusters around its own.
+
+Every step is a matrix product in float32, in blocks whose size does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..runtime.execution import Execution, run_in_blocks
+
+Array = NDArray[np.floating[Any]]
+Indices = NDArray[np.intp]
+
+CLUSTERS = 4.0  # number of clusters, in units of the square root of the number of points; more take longer to find, ...
+LARGEST = 4  # ... fewer hold more points searched in vain; clusters larger than this multiple of the mean are cut
+POINTS_PER_CLUSTER = 39  # k-means uses this many points per cluster; with fewer, the centres are ill-determined
+CENTRE_ITERATIONS = 4  # of k-means; more take longer and hardly raise the recall
+CLUSTERS_PER_REGION = 16  # clusters that follow each other; with more or fewer, other clusters come between neighbours
+AROUND = 6  # clusters around a cluster among which those nearest to its members are sought, per cluster wanted
+ASSIGNED_AT_ONCE = 512  # points assigned to the nearest centre at once; more leave the cache, fewer are slower
+
+
+class PointClusters:
+    """Points grouped by the nearest of some centres.
+
+    Parameters
+    ----------
+    points : float32 array of shape (n, p)
+        Points.
+    execution : Execution
+        Where loops run.
+    """
+
+    def __init__(self, points: Array, execution: Execution) -> None:
+        n = len(points)
+        n_clusters = max(1, min(int(CLUSTERS * np.sqrt(n)), n // POINTS_PER_CLUSTER))
+        centres = _find_centres(points, n_clusters, execution)
+        centres = centres[_neighbors_together(centres, execution)]
+        nearest = _nearest_centres(points, centres, execution)
+        pieces = [
+            (centre, piece)
+            for centre, members in grouped(nearest)
+            for piece in _cut(members, LARGEST * n // n_clusters)
+        ]
+        self.centres = centres[[centre for centre, _ in pieces]]
+        self.members = [members for _, members in pieces]
+        self.labels = np.empty(n, dtype=np.int32)
+        for cluster, members in enumerate(self.members):
+            self.labels[members] = cluster
+        self._halves = (squared_norms(self.centres) / 2).astype(np.float32)
+
+    def nearest_to_members(self, points: Array, cluster: int, n_nearest: int) -> Indices:
+        """Return the clusters nearest to every member of one, of those around it; `points` are the members."""
+        distances = self._halves - self.centres @ self.centres[cluster]
+        around = _smallest(distances[None], AROUND * n_nearest)[0]
+        nearest: Indices = around[_smallest(self._halves[around] - points @ self.centres[around].T, n_nearest)]
+        return nearest
+
+    def ranks(self, points: Array) -> Indices:
+        """Return the rank of every cluster (m, n_clusters) by its distance from each of these points."""
+        order = np.argsort(self._halves - points @ self.centres.T, axis=1, kind="stable")
+        ranks = np.empty_like(order)
+        np.put_along_axis(ranks, order, np.arange(order.shape[1])[None], axis=1)
+        return ranks
+
+
+def squared_norms(points: Array) -> NDArray[np.float64]:
+    """Return the squared norms of float32 rows in float64."""
+    norms: NDArray[np.float64] = np.einsum("ij,ij->i", points, points, dtype=float)
+    return norms
+
+
+def grouped(labels: Indices) -> Iterator[tuple[int, Indices]]:
+    """Yield every label that occurs, and the places where it does, in increasing order."""
+    order = np.argsort(labels, kind="stable")
+    ordered = labels[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    for start, stop in zip(starts, np.append(starts[1:], labels.size), strict=True):
+        yield ordered[start], order[start:stop]
+
+
+def _smallest(values: Array, n: int) -> Indices:
+    """Return the columns of the n smallest values of every row, or of all, in any order."""
+    if n >= values.shape[1]:
+        return np.broadcast_to(np.arange(values.shape[1]), values.shape)
+    columns: Indices = np.argpartition(values, n - 1, axis=1)[:, :n]
+    return columns
+
+
+def _cut(members: Indices, size: int) -> list[Indices]:
+    """Cut a cluster into pieces of at most this size, because many equal points would fall into one; none if empty."""
+    return [members[start : start + size] for start in range(0, members.size, size)]
+
+
+def _find_centres(points: Array, n_clusters: int, execution: Execution) -> Array:
+    """Run a few steps of k-means on a sample; a centre without points stays where it is."""
+    sample = points[np.random.default_rng(0).permutation(len(points))[: POINTS_PER_CLUSTER * n_clusters]]
+    centres = sample[:n_clusters]
+    for _ in range(CENTRE_ITERATIONS):
+        nearest = _nearest_centres(sample, centres, execution)
+        ones, shape = np.ones(nearest.size), (n_clusters, nearest.size)
+        members = sparse.csr_array((ones, (nearest, np.arange(nearest.size))), shape)
+        sizes = np.bincount(nearest, minlength=n_clusters)[:, None]
+        centres = np.where(sizes > 0, (members @ sample) / np.maximum(sizes, 1), centres).astype(np.float32)
+    return centres
+
+
+def _neighbors_together(centres: Array, execution: Execution) -> Indices:
+    """Return an order of the centres in which those of a region follow each other."""
+    regions = _find_centres(centres, -(-len(centres) // CLUSTERS_PER_REGION), execution)
+    return np.argsort(_nearest_centres(centres, regions, execution), kind="stable")
+
+
+def _nearest_centres(points: Array, centres: Array, execution: Execution) -> Indices:
+    """Return the index of the centre nearest to each point, in float32."""
+    halves = (squared_norms(centres) / 2).astype(np.float32)
+    nearest = np.empty(len(points), dtype=np.intp)
+
+    def assign(rows: slice) -> None:
+        nearest[rows] = np.argmin(halves - points[rows] @ centres.T, axis=1)
+
+    run_in_blocks(execution, assign, len(points), ASSIGNED_AT_ONCE, points.size)
+    return nearest

@@ -1,0 +1,65 @@
+"""Clusters of points: a partition whose parts are not too large, and the search in them."""
+
+import numpy as np
+import pytest
+
+from snekhorn.geometry.point_clusters import LARGEST, PointClusters
+from snekhorn.geometry.point_search import RECALL_GOAL, PointSearch
+from snekhorn.kernels.candidate_ranking import keep_nearest
+from snekhorn.runtime.execution import Threads
+
+from ..helpers import clusters, squared_distances
+
+
+def _float32(X):
+    return np.ascontiguousarray(X, dtype=np.float32)
+
+
+@pytest.mark.parametrize("n", [1, 2, 30, 500, 3000])
+def test_every_point_belongs_to_one_cluster(n):
+    found = PointClusters(_float32(clusters(n)), Threads(2))
+    np.testing.assert_array_equal(np.sort(np.concatenate(found.members)), np.arange(n))
+    for cluster, members in enumerate(found.members):
+        assert (found.labels[members] == cluster).all()
+        assert (np.diff(members) > 0).all()
+
+
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_many_equal_points_fall_into_several_clusters(share):
+    """One cluster of them all would take time quadratic in their number."""
+    X = _float32(np.random.default_rng(0).normal(size=(4000, 5)))
+    X[: int(share * 4000)] = 0.0
+    sizes = [members.size for members in PointClusters(X, Threads()).members]
+    assert max(sizes) <= LARGEST * 4000 // (4000 // 39) + 1
+
+
+def test_points_of_a_cluster_are_near_its_centre():
+    X = _float32(clusters(2000, p=6))
+    found = PointClusters(X, Threads())
+    nearest = np.argmin(squared_distances(np.concatenate([X, found.centres]).astype(float))[:2000, 2000:], axis=1)
+    assert np.mean(nearest == found.labels) > 0.999  # others are nearly as near
+
+
+@pytest.mark.parametrize("p", [2, 10, 40])
+def test_the_search_in_clusters_reaches_its_goal(p):
+    X = np.random.default_rng(p).normal(size=(3000, p))
+    indices, squared = PointSearch(X, "sqeuclidean").in_clusters(None, 15, float, Threads(2))
+    C = squared_distances(X)
+    np.testing.assert_allclose(squared, np.take_along_axis(C, indices, axis=1), rtol=1e-9)
+    np.fill_diagonal(C, np.inf)
+    true = np.sort(C, axis=1)[:, 14:15]
+    assert np.mean(squared <= true * (1 + 1e-9)) > RECALL_GOAL - 0.02
+    assert (indices != np.arange(3000)[:, None]).all()
+
+
+def test_the_nearest_are_kept_whatever_the_order():
+    rng = np.random.default_rng(0)
+    products, norms = rng.normal(size=(20, 60)).astype(np.float32), np.zeros(60, dtype=np.float32)
+    near, distances = np.full((40, 7), -1), np.full((40, 7), np.inf, dtype=np.float32)
+    asking = rng.permutation(40)[:20]
+    for part in np.split(rng.permutation(60), 6):
+        keep_nearest(np.ascontiguousarray(products[:, part]), norms[part], part, asking, near, distances)
+    want = np.argsort(-products, axis=1)[:, :7]
+    np.testing.assert_array_equal(np.sort(near[asking], axis=1), np.sort(want, axis=1))
+    others = np.setdiff1d(np.arange(40), asking)
+    assert (near[others] == -1).all()

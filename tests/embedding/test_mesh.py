@@ -132,6 +132,22 @@ def test_a_mesh_that_has_become_crowded_no_longer_suits():
 
 @both_accuracies
 @in_plane_and_space
+@pytest.mark.parametrize("size", [0.1, 0.25, 0.5, 1.0])
+def test_dense_groups_smaller_than_the_radius(accuracy, d, size, rng):
+    """The errors of many points in few cells must not add up."""
+    radius, n = 6.0, 1000
+    Z = rng.normal(size=(n, d))
+    Z *= size * radius * rng.uniform(size=(n, 1)) ** (1 / d) / np.linalg.norm(Z, axis=1, keepdims=True)
+    Z = np.concatenate([Z, Z + 3.7 * radius])
+    found, want = (
+        sums(Z, _charges(2 * n)) for sums in (_mesh(Z, radius, accuracy).sums, DirectSums(Kernel.STUDENT, ONE_THREAD))
+    )
+    for a, b, bound in zip(found, want, BOUNDS[accuracy], strict=True):
+        assert error(a, b) < bound
+
+
+@both_accuracies
+@in_plane_and_space
 @pytest.mark.parametrize("spread", [0.0, 1e-4])
 def test_a_tenth_of_the_points_in_one_place(accuracy, d, spread, rng):
     """They neither take much longer nor are less accurate than others; their own gradients are sums of opposites."""

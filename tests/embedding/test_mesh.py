@@ -73,7 +73,7 @@ def test_layouts_up_to_the_widest_extent_keep_narrow_cells(kernel, d, monkeypatc
     Z = np.stack([np.zeros(d), np.full(d, 0.99 * side)])
     assert not Mesh.around(Z, kernel, DEFAULT, ONE_THREAD).coarse
     split = kernel is Kernel.STUDENT and d > 1
-    cells = mesh_size.SMALLEST_RADIUS / DEFAULT.cells[d] if split else DEFAULT.of(kernel).spacing
+    cells = mesh_size.SMALLEST_RADIUS / DEFAULT.cells if split else DEFAULT.of(kernel).spacing[d]
     assert mesh_size.affordable(cells, np.full(d, 1.1 * side * mesh_size.SLACK), kernel, DEFAULT) > cells
 
 
@@ -128,6 +128,22 @@ def test_a_mesh_that_has_become_crowded_no_longer_suits():
     again.sums(Z, np.ones(N))
     assert again.n_pairs > CROWDED * before
     assert again.suits(*corners(Z, ONE_THREAD))
+
+
+@both_accuracies
+@in_plane_and_space
+@pytest.mark.parametrize("size", [0.1, 0.25, 0.5, 1.0])
+def test_dense_groups_smaller_than_the_radius(accuracy, d, size, rng):
+    """The errors of many points in few cells must not add up."""
+    radius, n = 6.0, 1000
+    Z = rng.normal(size=(n, d))
+    Z *= size * radius * rng.uniform(size=(n, 1)) ** (1 / d) / np.linalg.norm(Z, axis=1, keepdims=True)
+    Z = np.concatenate([Z, Z + 3.7 * radius])
+    found, want = (
+        sums(Z, _charges(2 * n)) for sums in (_mesh(Z, radius, accuracy).sums, DirectSums(Kernel.STUDENT, ONE_THREAD))
+    )
+    for a, b, bound in zip(found, want, BOUNDS[accuracy], strict=True):
+        assert error(a, b) < bound
 
 
 @both_accuracies

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from snekhorn.kernels.placement_sums import add_log, placement_sums
+from snekhorn.kernels.placement_sums import _attraction_weights, add_log, placement_sums
 
 
 @pytest.mark.parametrize("student", [True, False])
@@ -28,3 +28,12 @@ def test_logarithms_are_added_to_their_rows(rng):
     want[:3], want[14:] = out[:3], out[14:]
     add_log(3, 14, values, out)
     np.testing.assert_allclose(out, want, rtol=1e-14, atol=1e-15)
+
+
+def test_sums_do_not_depend_on_where_arrays_are_in_memory(rng):
+    """The compiler vectorises a loop that writes only if its arrays are some way apart."""
+    k, memory = 16, np.empty(200)
+    p, squared = rng.uniform(size=k), memory[:k]
+    squared[:] = rng.uniform(size=k)
+    totals = {_attraction_weights(p, squared, True, memory[start : start + k]) for start in range(k, 180)}  # noqa: FBT003
+    assert len(totals) == 1

@@ -1,9 +1,9 @@
 """Convolve the charges on a grid with a radial kernel, in free space, by fast Fourier transforms.
 
 A window, a B-spline, connects points and nodes: it spreads charges onto the nodes and gathers fields from the nodes.
-The transform of the kernel is divided by the squared transform of the window, so that spreading, convolving and
-gathering reproduce the kernel. Every axis is padded, so that no charge acts on the periodic image of another: doubled,
-or less if the kernel has a short range.
+The transform of the kernel is corrected for the window twice, so that spreading, convolving and gathering reproduce the
+kernel. Every axis is padded, so that no charge acts on the periodic image of another: doubled, or less if the kernel
+has a short range.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import fft
 from scipy.interpolate import BSpline, PPoly
+from scipy.special import bernoulli, factorial
 
 from ..kernels.grid_sums import multiply
 from ..runtime.execution import Execution
@@ -56,11 +57,19 @@ class Window:
         slopes: Array = fractions[:, None] ** self._powers @ self.slope
         return slopes
 
-    def transform(self, angles: Array) -> Array:
-        """Return the Fourier transform of the window sampled at the nodes."""
+    def correction(self, angles: Array) -> Array:
+        """Return, by frequency, the factors that undo the smoothing by the window.
+
+        The inverse of the window sampled at the nodes would make the field exact at the nodes. Between nodes, its error
+        would be of one sign on average, and add up over dense groups of points. The other factor removes this mean, to
+        leading order.
+        """
         nodes, middle = np.arange(1, self.width // 2), self.width / 2
-        transform: Array = self.spline(middle) + 2.0 * np.cos(np.outer(angles, nodes)) @ self.spline(middle + nodes)
-        return transform
+        sampled = self.spline(middle) + 2.0 * np.cos(np.outer(angles, nodes)) @ self.spline(middle + nodes)
+        mean = abs(bernoulli(self.width)[-1]) / factorial(self.width)
+        squared = 2.0 - 2.0 * np.cos(angles)  # nearly angles^2, but smooth where frequencies wrap around
+        correction: Array = (1.0 + mean * squared ** (self.width // 2)) / sampled
+        return correction
 
 
 class Convolution:
@@ -123,7 +132,7 @@ def _even_length(n: int) -> int:
 
 
 def _half_transform(profile: Profile, window: Window, spacing: float, lengths: tuple[int, ...]) -> Array:
-    """Compute the transform of the kernel on the periodic grid, divided by the squared transform of the window.
+    """Compute the transform of the kernel on the periodic grid, corrected for spreading and for gathering.
 
     The kernel is even along every axis, so cosine transforms of one half suffice.
     """
@@ -132,7 +141,7 @@ def _half_transform(profile: Profile, window: Window, spacing: float, lengths: t
     half: Array = fft.dctn(profile(squared), type=1)
     for axis in axes:
         angles = 2.0 * np.pi * np.arange(half.shape[axis]) / lengths[axis]
-        half /= _along(axis, lengths, window.transform(angles) ** 2)
+        half *= _along(axis, lengths, window.correction(angles) ** 2)
     return half
 
 

@@ -108,7 +108,7 @@ class Mesh:
         self.radius, self.crowded = radius, False
         self.n_pairs = 0.0  # number of near pairs of the first layout
         self.execution, self.same = execution, accuracy.same
-        width, narrowest = accuracy.of(kernel)
+        width = accuracy.of(kernel).width
         self.window, self.taps = Window(width), (0,) * width
         extent = (high - low) * SLACK
         self.dtype = np.dtype(accuracy.dtype if extent.max() < PRECISE else np.float64)
@@ -121,12 +121,13 @@ class Mesh:
         self.n_cells = tuple(int(cells) + 1 for cells in extent / self.spacing)
         per_radius = boxes_per_radius(low.size)
         self.reach = (0,) * (3 - low.size) + per_radius
-        self.sides = tuple(accuracy.cells[low.size] / boxes for boxes in per_radius)
+        self.sides = tuple(accuracy.cells / boxes for boxes in per_radius)
         self.n_boxes = tuple(int(cells / side) + 1 for cells, side in zip(self.n_cells, self.sides, strict=True))
         self.low = (low + high - np.array(self.n_cells) * self.spacing) / 2
         self.shape = tuple(cells + width for cells in self.n_cells)
         # A constant is subtracted from the kernel for precision in small layouts, where the kernel hardly varies.
-        self.offset = float(kernel(np.sum(extent**2))) if self.spacing < narrowest else 0.0
+        small = self.spacing < widest_cell(kernel, accuracy, 0.0, low.size)
+        self.offset = float(kernel(np.sum(extent**2))) if small else 0.0
         far = _far_part(kernel, radius, width, self.offset)
         reach = np.inf if self.offset else REACH[kernel]
         self.convolve = Convolution(far, self.window, self.spacing, self.shape, reach, self.dtype)

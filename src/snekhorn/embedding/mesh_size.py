@@ -36,17 +36,17 @@ class Resolution(NamedTuple):
     ----------
     width : int
         Nodes that a point touches along an axis. It is also the exponent m of the near part.
-    spacing : float
-        Cell width without a near part.
+    spacing : tuple of float
+        Cell width without a near part, by dimension.
     """
 
     width: int
-    spacing: float
+    spacing: tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Resolution and precision of the sums. Wider cells are faster and less accurate.
+    """Resolution and precision of the sums. Wider cells are faster and less accurate; space has more of them.
 
     The relative L2 errors of the field and its gradient are below 2e-4 and 5e-3 for DEFAULT, 1e-6 and 1e-5 for TIGHT.
 
@@ -55,9 +55,8 @@ class Accuracy:
     student, gaussian : Resolution
         Windows and cells for the two kernels. The Gaussian kernel needs a wider window: its field varies by many orders
         of magnitude, and the errors must stay far below the fields of lonely points.
-    cells : tuple of float
-        Number of cells per radius with a near part, by dimension. With as few cells in space as in the plane, the
-        errors would exceed the bounds.
+    cells : float
+        Number of cells per radius with a near part.
     same : float
         Distance below which points of a crowded place may be merged.
     dtype : float32 or float64
@@ -65,7 +64,7 @@ class Accuracy:
 
     student: Resolution
     gaussian: Resolution
-    cells: tuple[float, ...]
+    cells: float
     same: float
     dtype: type[np.floating[Any]]
 
@@ -74,8 +73,20 @@ class Accuracy:
         return self.student if kernel is Kernel.STUDENT else self.gaussian
 
 
-DEFAULT = Accuracy(Resolution(4, 0.16), Resolution(8, 0.38), (4.0, 4.0, 4.0, 5.0), 1e-2, np.float32)
-TIGHT = Accuracy(Resolution(8, 0.18), Resolution(8, 0.18), (7.5, 7.5, 7.5, 9.5), 5e-4, np.float64)
+DEFAULT = Accuracy(
+    student=Resolution(4, (0.16, 0.16, 0.16, 0.22)),
+    gaussian=Resolution(8, (0.38,) * 4),
+    cells=4.0,
+    same=1e-2,
+    dtype=np.float32,
+)
+TIGHT = Accuracy(
+    student=Resolution(8, (0.18,) * 4),
+    gaussian=Resolution(8, (0.18,) * 4),
+    cells=7.5,
+    same=5e-4,
+    dtype=np.float64,
+)
 
 
 def choose_radius(
@@ -161,4 +172,4 @@ def boxes_per_radius(d: int) -> tuple[int, ...]:
 
 def widest_cell(kernel: Kernel, accuracy: Accuracy, radius: float, d: int) -> float:
     """Return the width of the widest cells that resolve the part of the kernel beyond the radius."""
-    return radius / accuracy.cells[d] if radius else accuracy.of(kernel).spacing
+    return radius / accuracy.cells if radius else accuracy.of(kernel).spacing[d]

@@ -8,10 +8,15 @@ from .compilation import FAST, compiled, inlined
 
 @inlined(fastmath=FAST)
 def _attraction_weights(p, squared, student, out):
-    """Compute P_k dC/dr^2 for every neighbour k, and return the sum."""
-    total = 0.0
+    """Compute P_k dC/dr^2 for every neighbour k, and return the sum.
+
+    A loop that writes is only vectorised if its arrays are some way apart in memory. A sum in the same loop would
+    depend on where they happen to be.
+    """
     for k in range(p.size):
         out[k] = p[k] / (1.0 + squared[k]) if student else p[k]
+    total = 0.0
+    for k in range(p.size):
         total += out[k]
     return total
 

@@ -41,8 +41,8 @@ VARIANTS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "momentum 0.8, learning rate 0.25 (as in t-SNE)": ({}, {"momentum": 0.8, "rate": 0.25}),
     "momentum 0.9": ({}, {"momentum": 0.9}),
     "momentum 0.95 from the start": ({}, {"rise": 0}),
-    "at most 500 iterations": ({"max_iter": 500}, {}),
-    "at most 5,000 iterations, tol 3e-6": ({"max_iter": 5_000, "tol": 3e-6}, {}),
+    "at most 300 iterations": ({"max_iter": 300}, {}),
+    "at most 5,000 iterations, tol 5e-6": ({"max_iter": 5_000, "tol": 5e-6}, {}),
     "Adam from a random layout (as in the paper)": ({"optimizer": "adam", "self_loops": True, "tol": 1e-5}, {}),
 }
 SAME_LOSS = ("momentum", "at most")  # prefixes of the variants that minimise the same loss as the defaults

@@ -55,7 +55,7 @@ def embed(  # noqa: PLR0913
     max_iter: Annotated[int, typer.Option(min=1, help="Maximum number of iterations.")] = 2000,
     tol: Annotated[
         float, typer.Option(help="Stop when the loss decreases by less than this (relative, per iteration).")
-    ] = 3e-5,
+    ] = 5e-5,
     init: Annotated[Literal["pca", "spectral", "random"], typer.Option(help="Initial layout.")] = "pca",
     seed: options.Seed = 0,
     jobs: options.Jobs = None,

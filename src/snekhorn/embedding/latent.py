@@ -29,7 +29,7 @@ class Latent:
 
     kernel: Kernel
     normalized: Normalized
-    rise: ClassVar[int] = 200  # iterations; a faster rise may throw groups apart while the layout is still expanding
+    rise: ClassVar[int] = 50  # iterations; faster may throw groups apart while the layout expands, slower takes longer
 
     @property
     def rate(self) -> float:

@@ -9,7 +9,7 @@ from ..runtime.execution import Execution
 from ..solvers.descent_steps import Adam, Momentum, Optimizer
 from .latent import Latent
 
-EARLY_ITER = 250  # or a third of max_iter if that is less; with fewer, points may not find their groups
+EARLY_ITER = 100  # or a third of max_iter if that is less; more gain nothing, fewer may not find the groups
 EARLY_RATE = 0.25  # learning rate of the early phase times its exaggeration; larger may overshoot
 EARLY_MOMENTUM = 0.8  # larger may throw groups apart while the layout expands
 CHECK_EVERY = 50  # iterations between checks of the loss; a check takes as long as an iteration

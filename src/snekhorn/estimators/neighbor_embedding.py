@@ -82,7 +82,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
     init : {"pca", "spectral", "random"} or array of shape (n, n_components), default="pca"
         Initial layout. If there are no features, "pca" means "spectral". An array is used unchanged.
     early_exaggeration : float, default=12.0
-        Attraction factor in the first 250 iterations (or the first third of `max_iter`, if that is less).
+        Attraction factor in the first 100 iterations (or the first third of `max_iter`, if that is less).
     exaggeration : float, default=1.0
         Attraction factor in the remaining iterations: 1 preserves neighbours, 1.5 to 2 shows groups more clearly.
     learning_rate : float or "auto", default="auto"
@@ -91,7 +91,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         Optimiser of the descent. "adam" is the one used in the paper, without early exaggeration.
     max_iter : int, default=2000
         Maximum number of iterations.
-    tol : float, default=3e-5
+    tol : float, default=5e-5
         Stop when the loss decreases by less than `tol` (relative, per iteration) at two consecutive checks, or at a
         single check with "adam".
     marginal_tol : float, default=1e-2

@@ -42,7 +42,7 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         learning_rate: float | Literal["auto"] = "auto",
         optimizer: OptimizerName = "momentum",
         max_iter: int = 2000,
-        tol: float = 3e-5,
+        tol: float = 5e-5,
         marginal_tol: float = 1e-2,
         method: Method = "auto",
         callbacks: Callback | list[Callback] | None = None,

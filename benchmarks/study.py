@@ -17,20 +17,27 @@ from harness.data_sets import load_points, title
 from harness.experiment import SEPARATOR, Case, Cases, NotAvailable, Plan, Settings
 from harness.results_page import figures, part_tables, table
 from snekhorn import TSNEkhorn
+from snekhorn.embedding import schedule
 from snekhorn.embedding.latent import Latent
 
+from .many_points import TITLES, load_many
 from .measure import N_THREADS, QUICK_DATA, SCORES, SMALL_LAYOUT_DATA, benchmark, layout_scores
 
 PERPLEXITIES = (10, 30, 100)
-DESCENTS = (  # on all of MNIST
+DESCENTS = (  # on data sets of many points
     "defaults",
+    "early phase of 250 iterations",
     "momentum 0.95 from the start",
+    "momentum rising over 200 iterations",
     "momentum 0.9",
     "momentum 0.8, learning rate 0.25 (as in t-SNE)",
+    "learning rate 2",
+    "at most 300 iterations",
+    "at most 5,000 iterations, tol 5e-6",
 )
 SIZES, SIZE_PERPLEXITIES = (1_000, 3_000, 10_000, 30_000), (10, 30, 100, 300)
 
-# Parameters of TSNEkhorn, and attributes of its schedule.
+# Parameters of TSNEkhorn, and constants of its schedule.
 VARIANTS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "defaults": ({}, {}),
     "self-loops in P and Q (as in the paper)": ({"self_loops": True}, {}),
@@ -38,14 +45,22 @@ VARIANTS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "self-loops in neither": ({"latent_self_loops": False}, {}),
     "exaggeration 1.2": ({"exaggeration": 1.2}, {}),
     "exaggeration 1.5": ({"exaggeration": 1.5}, {}),
+    "early phase of 250 iterations": ({}, {"EARLY_ITER": 250}),
     "momentum 0.8, learning rate 0.25 (as in t-SNE)": ({}, {"momentum": 0.8, "rate": 0.25}),
     "momentum 0.9": ({}, {"momentum": 0.9}),
     "momentum 0.95 from the start": ({}, {"rise": 0}),
+    "momentum rising over 200 iterations": ({}, {"rise": 200}),
+    "learning rate 2": ({}, {"rate": 2.0}),
     "at most 300 iterations": ({"max_iter": 300}, {}),
     "at most 5,000 iterations, tol 5e-6": ({"max_iter": 5_000, "tol": 5e-6}, {}),
     "Adam from a random layout (as in the paper)": ({"optimizer": "adam", "self_loops": True, "tol": 1e-5}, {}),
 }
-SAME_LOSS = ("momentum", "at most")  # prefixes of the variants that minimise the same loss as the defaults
+SAME_LOSS = ("early", "momentum", "learning", "at most")  # prefixes of the variants that minimise the same loss
+    "early",
+    "momentum",
+    "learning",
+    "at most",
+)  # prefixes of the variants that minimise the same loss as the defaults
 SCORE_FORMS = [(score, ".3f") for score in SCORES]
 
 
@@ -56,9 +71,10 @@ def plan(settings: Settings) -> Plan:
             for xi in PERPLEXITIES:
                 case = {"part": "variants", "data": name, "variant": variant, "perplexity": xi}
                 cases[SEPARATOR.join((name, variant, str(xi)))] = partial(solve, case, settings)
-    for variant in DESCENTS:
-        case = {"part": "descents", "n": 1_000 if settings.quick else 70_000, "variant": variant, "perplexity": 30}
-        cases[SEPARATOR.join(("mnist", variant))] = partial(solve, case, settings, dtype=np.float32)
+    for name in TITLES:
+        for variant in DESCENTS:
+            case = {"part": "descents", "data": name, "variant": variant, "perplexity": 30}
+            cases[SEPARATOR.join((name, variant))] = partial(solve, case, settings)
     for n in SIZES[:1] if settings.quick else SIZES:
         for xi in SIZE_PERPLEXITIES:
             case = {"part": "sizes", "n": n, "variant": "defaults", "perplexity": xi}
@@ -66,9 +82,12 @@ def plan(settings: Settings) -> Plan:
     return cases
 
 
-def solve(case: dict[str, Any], settings: Settings, dtype: type = np.float64) -> dict[str, Any]:
+def solve(case: dict[str, Any], settings: Settings) -> dict[str, Any]:
     """Return the scores, loss and iterations of one variant on one data set at one perplexity."""
-    X, y = load_points(case.get("data", "mnist"), settings.data, n=case.get("n"), dtype=dtype)
+    if case["part"] == "descents":
+        X, y = load_many(case["data"], settings.data, quick=settings.quick)
+    else:
+        X, y = load_points(case.get("data", "mnist"), settings.data, n=case.get("n"))
     if case["perplexity"] >= len(X):
         raise NotAvailable(f"{title(case['data'])} has only {len(X)} points.")
     parameters, constants = VARIANTS[case["variant"]]
@@ -77,7 +96,7 @@ def solve(case: dict[str, Any], settings: Settings, dtype: type = np.float64) ->
         model.set_params(init=np.random.default_rng(0).normal(size=(len(X), 2)))
     with ExitStack() as patches:
         for name, value in constants.items():
-            patches.enter_context(patch.object(Latent, name, value))
+            patches.enter_context(patch.object(schedule if name.isupper() else Latent, name, value))
         Z = model.fit_transform(X)
     return {**case, **layout_scores(X, y, Z), "loss": model.kl_divergence_, "iterations": model.n_iter_}
 
@@ -130,9 +149,9 @@ def _means(cases: list[Case], variant: str, choose: Callable[[list[float]], floa
 
 def _descents_table(cases: list[Case]) -> str:
     forms = [*SCORE_FORMS, ("loss", ".3f"), ("iterations", "d")]
-    rows = [[case["variant"], *figures(case, forms)] for case in cases]
-    note = f"The table shows variants of the descent on {cases[0]['n']:,} points of MNIST at perplexity 30."
-    return table(["variant", *SCORES.values(), "loss", "iterations"], rows, note)
+    rows = [[TITLES[case["data"]], case["variant"], *figures(case, forms)] for case in cases]
+    note = "The table shows variants of the descent on data sets of 10,000 points and more, at perplexity 30."
+    return table(["data set", "variant", *SCORES.values(), "loss", "iterations"], rows, note)
 
 
 def _sizes_table(cases: list[Case]) -> str:

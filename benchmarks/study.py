@@ -56,11 +56,6 @@ VARIANTS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "Adam from a random layout (as in the paper)": ({"optimizer": "adam", "self_loops": True, "tol": 1e-5}, {}),
 }
 SAME_LOSS = ("early", "momentum", "learning", "at most")  # prefixes of the variants that minimise the same loss
-    "early",
-    "momentum",
-    "learning",
-    "at most",
-)  # prefixes of the variants that minimise the same loss as the defaults
 SCORE_FORMS = [(score, ".3f") for score in SCORES]
 
 

@@ -134,11 +134,8 @@ def test_a_far_point_leaves_the_results_of_the_grid_right(X, kind, d, distance, 
         np.testing.assert_allclose(grid.potential_, exact.potential_, atol=0.02)
     new = X[:9] + 0.05  # the first is a neighbour of the far point
     found, want = grid.transform(new), exact.transform(new)
-    np.testing.assert_allclose(found[1:], want[1:], rtol=1e-3, atol=0.02)
-    # In space, the first one has a circle of minima around the line through two points, and stops a little short of it.
-    for point in exact.embedding_[:2]:
-        distances = (np.linalg.norm(new_points - point, axis=1) for new_points in (found, want))
-        np.testing.assert_allclose(*distances, rtol=1e-3 if d < 3 else 1e-2, atol=0.02)
+    unique = slice(0 if d < 3 else 1, None)  # in space, the first has a flat circle of minima, far from all points
+    np.testing.assert_allclose(found[unique], want[unique], rtol=1e-3, atol=0.02)
 
 
 @each_method

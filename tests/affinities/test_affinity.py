@@ -45,5 +45,5 @@ def test_a_warning_advises_only_what_can_help(X, monkeypatch, self_loops, n_neig
 
 
 def test_automatic_neighbours_that_are_all_points():
-    affinity = SymmetricEntropicAffinity(10.0, n_neighbors="auto").fit(np.random.default_rng(0).normal(size=(30, 3)))
+    affinity = SymmetricEntropicAffinity(25.0, n_neighbors="auto").fit(np.random.default_rng(0).normal(size=(30, 3)))
     assert affinity.effective_parameters()["n_neighbors"] is None

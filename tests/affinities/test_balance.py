@@ -92,6 +92,7 @@ def test_the_inequality_is_that_of_the_column_sums_of_the_entropic_affinity(self
 
 def test_gini():
     assert gini(np.ones(10)) == 0.0
+    assert gini(np.full(5, 0.1)) == 0.0  # not below, by rounding
     assert gini(np.array([0.0, 0.0, 0.0, 4.0])) == pytest.approx(0.75)
 
 

@@ -112,4 +112,10 @@ FOUND = [
         "LayoutCase(kind='tsnekhorn', points=Points(), affinity='precomputed', "
         "parameters={'latent_self_loops': False, 'max_iter': 60, 'method': 'fft'})",
     ),
+    # Rounding made the inequality of equal points negative, so that the model could not be saved.
+    (
+        "a_saved_model_is_the_same_model",
+        "LayoutCase(kind='tsnekhorn', points=Points(shape='simplex', n=7, p=1), parameters={'perplexity': 1.01, "
+        "'n_neighbors': None, 'max_iter': 1, 'random_state': 0})",
+    ),
 ]

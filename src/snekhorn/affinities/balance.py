@@ -45,7 +45,7 @@ def gini(values: Array) -> float:
     ordered = np.sort(values)
     n = ordered.size
     ranks = 2.0 * np.arange(1, n + 1) - n - 1.0
-    return float(np.sum(ranks * ordered) / (n * np.sum(ordered)))
+    return max(float(np.sum(ranks * ordered) / (n * np.sum(ordered))), 0.0)  # rounding can make equal values negative
 
 
 @dataclass(frozen=True)

@@ -166,3 +166,17 @@ def test_a_tenth_of_the_points_in_one_place(accuracy, d, spread, rng):
     bound, slope_bound = BOUNDS[accuracy]
     assert error(phi[some], want) < bound
     assert np.linalg.norm(slope[some] - want_slope) < slope_bound * np.linalg.norm(want)
+
+
+@in_plane_and_space
+def test_many_points_in_one_place_leave_room_for_near_pairs(d, monkeypatch):
+    monkeypatch.setattr(mesh_size, "MOST_NODES", 2**18)
+    monkeypatch.setattr(mesh_size, "COSTLIEST", 500)
+    Z = fitted(uniform(4000, d), 600.0)
+    Z[:2000] = 1.0 + 1e-4 * uniform(2000, d)
+    mesh = Mesh.around(Z, Kernel.STUDENT, DEFAULT, ONE_THREAD)
+    assert mesh.radius > 0.0
+    assert not mesh.coarse
+    charges = _charges(4000)
+    mesh.sums(Z, charges)
+    assert mesh.n_pairs < 500 * len(Z)

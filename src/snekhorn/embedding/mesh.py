@@ -122,6 +122,8 @@ class Mesh:
         per_radius = boxes_per_radius(low.size)
         self.reach = (0,) * (3 - low.size) + per_radius
         self.sides = tuple(accuracy.cells / boxes for boxes in per_radius)
+        if not radius and low.size > 1:  # low rows of boxes, so that few of them touch the rows of two threads
+            self.sides = (1.0, *self.sides[1:])
         self.n_boxes = tuple(int(cells / side) + 1 for cells, side in zip(self.n_cells, self.sides, strict=True))
         self.low = (low + high - np.array(self.n_cells) * self.spacing) / 2
         self.shape = tuple(cells + width for cells in self.n_cells)

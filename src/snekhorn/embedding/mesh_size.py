@@ -100,11 +100,15 @@ def choose_radius(
     best, lowest = 0.0, _cost_of_grid(extent, 0.0, kernel, accuracy)
     if kernel is Kernel.GAUSSIAN or low.size == 1:
         return best, lowest
+    sources = Z
     radius = SMALLEST_RADIUS
     while radius < float(extent.max()):
         cost = _cost_of_grid(extent, radius, kernel, accuracy) + PAIRS_PER_POINT * len(Z)
         if cost < lowest:
-            n_pairs = _near_pairs(Z, low, extent, radius, execution)
+            n_pairs = _near_pairs(Z, sources, low, extent, radius, execution)
+            if n_pairs > COSTLIEST * len(Z) and sources is Z:  # look closer: points in one place are merged
+                sources = _places(Z, low, accuracy.same)
+                n_pairs = _near_pairs(Z, sources, low, extent, radius, execution)
             if n_pairs > min(lowest, COSTLIEST * len(Z)):  # as it will be for any larger radius
                 break
             if cost + n_pairs < lowest:
@@ -142,17 +146,29 @@ def padded_nodes(extent: Array, spacing: float, kernel: Kernel, accuracy: Accura
     return float(np.prod(cells + np.minimum(cells, REACH[kernel] / spacing) + DECAY * width))
 
 
-def _near_pairs(Z: Array, low: Array, extent: Array, radius: float, execution: Execution) -> float:
-    """Return the number of pairs that the near part visits, if it merges no points."""
+def _near_pairs(Z: Array, sources: Array, low: Array, extent: Array, radius: float, execution: Execution) -> float:
+    """Return the number of pairs of points and sources that the near part visits."""
+    targets = _count(Z, low, extent, radius, execution)
+    near = targets if sources is Z else _count(sources, low, extent, radius, execution)
+    for axis, boxes_near in enumerate(boxes_per_radius(low.size)):
+        near = _windowed_sum(near, boxes_near, axis)
+    return float(np.sum(targets * near))
+
+
+def _count(Z: Array, low: Array, extent: Array, radius: float, execution: Execution) -> Array:
+    """Return the number of points per box."""
     reach = boxes_per_radius(low.size)
     n_boxes = tuple(int(boxes) + 1 for boxes in extent / radius * reach)
     box_of, counts = np.empty(len(Z), np.uint32), np.empty((execution.n_threads, int(np.prod(n_boxes))), np.uint32)
     boxes = (low, 1.0 / radius, tuple(1.0 / boxes for boxes in reach), n_boxes)
     execution.run(count_points, len(counts), Z.size, Z, *boxes, box_of, counts)
-    sources = targets = counts.sum(axis=0, dtype=float).reshape(n_boxes)
-    for axis, boxes_near in enumerate(reach):
-        sources = _windowed_sum(sources, boxes_near, axis)
-    return float(np.sum(targets * sources))
+    return np.asarray(counts.sum(axis=0, dtype=float).reshape(n_boxes))
+
+
+def _places(Z: Array, low: Array, same: float) -> Array:
+    """Return about as many points as remain if points that are less than `same` apart are merged."""
+    _, one_each = np.unique(np.floor((Z - low) / same), axis=0, return_index=True)
+    return np.ascontiguousarray(Z[one_each])
 
 
 def _windowed_sum(values: Array, reach: int, axis: int) -> Array:

@@ -82,7 +82,7 @@ def _weigh(taps, window, position, begin, end, out):
 def _points_of_rows(start, stop, n_taps, first, box):
     """Return the range of points that may touch these rows of nodes; it may contain other points at its ends."""
     last_row = first.size - 1
-    begin = max(0, int((start - n_taps) / box) - 1)
+    begin = max(0, int((start - n_taps + 0.5) / box))  # half a cell for rounding
     end = int(stop / box) + 1
     return first[min(begin, last_row)], first[min(end, last_row)]
 

@@ -13,6 +13,7 @@ from sklearn.metrics import silhouette_score
 from snekhorn import TSNE, SNEkhorn, TSNEkhorn
 from snekhorn.affinities import EntropicAffinity
 from snekhorn.embedding.normalizations import DoublyStochastic
+from snekhorn.embedding.schedule import EARLY_ITER
 
 from ..helpers import clusters, squared_distances
 from .cases import DOUBLY_STOCHASTIC, divergence, each_estimator, each_method, latent_affinity, quick, stops_early
@@ -68,7 +69,7 @@ def test_report(points, kind, method):
     assert (report.marginal_gap is None) == (kind not in DOUBLY_STOCHASTIC)
     assert report.converged == report.reason.startswith("converged")
     assert estimator.affinity_report_.converged
-    main = [loss for i, loss in zip(report.iterations, report.losses, strict=True) if i > 250]
+    main = [loss for i, loss in zip(report.iterations, report.losses, strict=True) if i > EARLY_ITER]
     assert len(main) >= 3
     assert main[-1] < main[0] < report.losses[0]
     assert np.diff(main).max() < 0.02 * main[-1]

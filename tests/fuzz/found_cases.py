@@ -118,4 +118,17 @@ FOUND = [
         "LayoutCase(kind='tsnekhorn', points=Points(shape='simplex', n=7, p=1), parameters={'perplexity': 1.01, "
         "'n_neighbors': None, 'max_iter': 1, 'random_state': 0})",
     ),
+    # Principal components of large float32 entries overflowed in their variances.
+    (
+        "training_points_are_placed_where_they_are",
+        "LayoutCase(kind='tsnekhorn', points=Points(p=4, outlier=1000000.0, constant_column=True, "
+        "scale=1000000000000000.0, dtype='float32'), metric='braycurtis', parameters={'perplexity': 1.01, "
+        "'n_neighbors': None, 'max_iter': 1, 'random_state': 0})",
+    ),
+    # A bandwidth in float32 was compared with limits beyond float32.
+    (
+        "nonsense_is_refused_or_works",
+        "(AffinityCase(kind='doubly-stochastic', points=Points(), parameters={'self_loops': False, "
+        "'perplexity': 1.01}), 0, np.float32(2.5))",
+    ),
 ]

@@ -113,7 +113,9 @@ def the_unit_of_the_points_does_not_matter(case_and_power):
     except Refused as refused:
         raise AssertionError(f"accepted in one unit only: {refused}") from refused
     both = one.report_.converged and other.report_.converged
-    # Without self-loops, rounding decides whether a problem that is nearly impossible to solve is solved.
-    assert both or not one.self_loops or one.report_.converged == other.report_.converged
+    # Rounding decides whether a problem that is nearly impossible to solve without self-loops is solved, and whether
+    # the last steps of a method that uses gradients alone still ascend.
+    by_chance = not one.self_loops or case.parameters.get("solver", "newton") != "newton"
+    assert both or by_chance or one.report_.converged == other.report_.converged
     if both:
         np.testing.assert_allclose(dense(other.affinity_), dense(one.affinity_), rtol=0.0, atol=1e-6)

@@ -118,7 +118,7 @@ def check_bandwidth(bandwidth: Any, perplexity: Any) -> None:
 
 def bandwidth_in_units_of(cost: Cost, bandwidth: float) -> float:
     """Return a bandwidth given by the user in the unit of these costs."""
-    return float(np.clip(bandwidth / cost.unit, 1.0 / EXTREME, EXTREME))
+    return float(np.clip(float(bandwidth) / cost.unit, 1.0 / EXTREME, EXTREME))
 
 
 def rows_beyond(entropy: Array, target: float) -> dict[str, Any]:

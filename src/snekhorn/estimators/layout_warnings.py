@@ -41,4 +41,4 @@ def warn_of_layout(model: NeighborEmbedding, objective: Objective, Z: NDArray[An
     if np.ptp(Z, axis=0).max() < COLLAPSED:
         allow = "" if getattr(model.affinity or model, "self_loops", True) else ", allow self-loops"
         why = "the layout has collapsed to a single point, because P is nearly uniform"
-        warn(f"{name}: {why}; lower the perplexity{allow}, or add points.")
+        warn(f"{name}: {why}; check that the points differ, lower the perplexity{allow}, or add points.")

@@ -291,8 +291,9 @@ def _add_products(block: Array, scatter: Array, columns: slice) -> None:
 def _axes_from_singular_vectors(X: Any, n_components: int, random_state: Any) -> tuple[Array, Array]:
     """Decompose a centred copy; a float32 mean could be off by more than X varies, so the mean is float64."""
     mean = _mean(X)
-    in_float32 = X.dtype == np.float32 and largest_entry(X) < np.finfo(np.float32).max / X.shape[0] / X.shape[1]
-    centred = np.empty(X.shape, dtype=np.float32 if in_float32 else np.float64)  # float64 if sums would overflow
+    highest = float(np.finfo(np.float32).max) / X.shape[0] / X.shape[1]  # of a square, so that sums do not overflow
+    in_float32 = X.dtype == np.float32 and float(largest_entry(X)) ** 2 < highest
+    centred = np.empty(X.shape, dtype=np.float32 if in_float32 else np.float64)
     for rows, block in _blocks(X):
         centred[rows] = block - mean
     solver = "full" if X.shape[1] <= FEW_COLUMNS else "randomized"

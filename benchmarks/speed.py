@@ -94,6 +94,7 @@ def _umap(X: Array, n_epochs: int | None = None, **parameters: Any) -> tuple[Arr
 TOOLS: dict[str, tuple[str, Callable[[Array], tuple[Array, dict[str, Any]]]]] = {
     "t-SNEkhorn, 750 iterations": ("snekhorn", partial(_ours, max_iter=N_ITER, tol=NEVER)),
     "t-SNEkhorn, defaults": ("snekhorn", _ours),
+    "t-SNEkhorn, exaggeration 1.5": ("snekhorn", partial(_ours, exaggeration=1.5)),
     "openTSNE": ("openTSNE", _opentsne),
     "umap-learn": ("umap-learn", partial(_umap, n_jobs=N_THREADS)),  # gives a different layout in every run
     "umap-learn, 750 epochs": ("umap-learn", partial(_umap, n_jobs=N_THREADS, n_epochs=N_ITER)),

@@ -101,7 +101,7 @@ def test_more_neighbours_than_a_few_clusters_hold(k, monkeypatch):
 def test_rows_that_found_too_few_are_searched_again(monkeypatch):
     X, new = clusters(3000, p=4), clusters(40, p=4, seed=1)
     search = PointSearch(X, "sqeuclidean")
-    monkeypatch.setattr(search, "_clusters_to_search", lambda k, execution: 4)
+    monkeypatch.setattr(search, "_clusters_to_search", lambda *_, **__: 4)
     indices, _ = search.in_clusters(new, 900, float, Threads())
     np.testing.assert_array_equal(indices, np.argsort(cdist(new, X), axis=1)[:, :900])
 

@@ -62,6 +62,13 @@ class PointClusters:
         nearest: Indices = around[_smallest(self._halves[around] - points @ self.centres[around].T, n_nearest)]
         return nearest
 
+    def around(self, cluster: int, n_clusters: int) -> Indices:
+        """Return the points of this cluster and of the nearest others, in increasing order."""
+        distances = self._halves - self.centres @ self.centres[cluster]
+        distances[cluster] = -np.inf  # of several clusters with one centre
+        nearest = _smallest(distances[None], n_clusters)[0]
+        return np.sort(np.concatenate([self.members[other] for other in nearest]))
+
     def ranks(self, points: Array) -> Indices:
         """Return the rank of every cluster (m, n_clusters) by its distance from each of these points."""
         order = np.argsort(self._halves - points @ self.centres.T, axis=1, kind="stable")
@@ -76,7 +83,7 @@ def squared_norms(points: Array) -> NDArray[np.float64]:
     return norms
 
 
-def grouped(labels: Indices) -> Iterator[tuple[int, Indices]]:
+def grouped(labels: NDArray[np.integer[Any]]) -> Iterator[tuple[int, Indices]]:
     """Yield every label that occurs, and the places where it does, in increasing order."""
     order = np.argsort(labels, kind="stable")
     ordered = labels[order]

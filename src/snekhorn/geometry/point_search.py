@@ -64,7 +64,7 @@ class PointSearch:
         self.norms = squared_norms(self.points).astype(np.float32)
         self._clusters: PointClusters | None = None
         self._centre_search: PointSearch | None = None
-        self._n_searched: dict[int, int] = {}  # clusters searched per query, by number of candidates
+        self._n_searched: dict[tuple[int, bool], int] = {}  # number of clusters searched, by what is asked
 
     def prepared(self, X: Array) -> Array:
         """Return points or queries as rows whose Euclidean distances are searched; memory order affects rounding."""
@@ -82,12 +82,13 @@ class PointSearch:
     def in_clusters(self, queries: Array | None, k: int, dtype: Any, execution: Execution) -> tuple[Indices, Array]:
         """Return most of the nearest points, like `exact`, but faster with many points.
 
-        A query is compared with the points of the clusters nearest to it. A new query whose neighbours float32 cannot
-        resolve is searched exactly, so that it finds its equals.
+        A point is compared with the points of the clusters nearest to it, and a new query with those of the clusters
+        around its own. A new query whose neighbours float32 cannot resolve is searched exactly, so that it finds its
+        equals.
         """
         found = _Lists(self.X, queries, k, dtype, self.zero)
         clusters = self._point_clusters(execution)
-        n_searched = self._clusters_to_search(found.n_wanted, execution)
+        n_searched = self._clusters_to_search(found.n_wanted, execution, around_cluster=queries is not None)
         if queries is None:
             self._fill_by_clusters(found, clusters, n_searched, execution)
         else:
@@ -144,19 +145,20 @@ class PointSearch:
         run_in_blocks(execution, search, len(clusters.members), CLUSTERS_AT_ONCE, found.size * len(self.X))
 
     def _fill_by_queries(self, found: _Lists, clusters: PointClusters, n_searched: int, execution: Execution) -> None:
-        """Fill the lists of queries one by one, so that each is independent of its batch."""
+        """Fill the lists of queries with the nearest points of the clusters around their own cluster.
+
+        Both are searched exactly, so that each query is independent of its batch.
+        """
         if self._centre_search is None:
             self._centre_search = PointSearch(clusters.centres, "sqeuclidean")
-        n_searched = min(n_searched, len(clusters.members))
-        queries = self._in_frame(found.queries)
-        searched, _ = self._centre_search.exact(queries, n_searched, np.float32, execution)
+        nearest, _ = self._centre_search.exact(self._in_frame(found.queries), 1, np.float32, execution)
+        groups = list(grouped(nearest[:, 0]))
 
-        def search(start: int, stop: int) -> None:
-            for row in range(start, stop):
-                among = np.sort(np.concatenate([clusters.members[cluster] for cluster in searched[row]]))
-                self._fill_among(found, np.array([row]), among)
+        def search(group: slice) -> None:
+            cluster, rows = groups[group.start]
+            self._fill_among(found, rows, clusters.around(cluster, n_searched))
 
-        execution.run(search, found.size, found.size * len(self.X))
+        run_in_blocks(execution, search, len(groups), 1, found.size * len(self.X))
 
     def _fill_among(self, found: _Lists, rows: NDArray[np.intp], among: NDArray[np.intp] | None) -> None:
         """Fill the lists of these queries with the nearest of the points `among`; None means all."""
@@ -206,17 +208,20 @@ class PointSearch:
             self._clusters = PointClusters(self.points, execution)
         return self._clusters
 
-    def _clusters_to_search(self, k: int, execution: Execution) -> int:
-        """Return the smallest number of clusters that hold the k nearest points of a sample often enough."""
-        if k not in self._n_searched:
+    def _clusters_to_search(self, k: int, execution: Execution, *, around_cluster: bool) -> int:
+        """Return the smallest number of clusters that hold the k nearest points of a sample often enough.
+
+        Clusters are ordered by their distance from the points or from the centres of the points' clusters.
+        """
+        key = (k, around_cluster)
+        if key not in self._n_searched:
             clusters = self._point_clusters(execution)
             sample = np.linspace(0, len(self.X) - 1, TUNING_SAMPLE).astype(np.intp)
             truth, _ = self.exact(self.X[sample], k, self.X.dtype, execution)
-            ranks = np.sort(
-                np.take_along_axis(clusters.ranks(self.points[sample]), clusters.labels[truth], 1), axis=None
-            )
-            self._n_searched[k] = int(ranks[int(np.ceil(RECALL_GOAL * ranks.size)) - 1]) + 1
-        return self._n_searched[k]
+            places = clusters.centres[clusters.labels[sample]] if around_cluster else self.points[sample]
+            ranks = np.sort(np.take_along_axis(clusters.ranks(places), clusters.labels[truth], 1), axis=None)
+            self._n_searched[key] = int(ranks[int(np.ceil(RECALL_GOAL * ranks.size)) - 1]) + 1
+        return self._n_searched[key]
 
 
 class _Lists:

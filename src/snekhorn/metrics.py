@@ -102,7 +102,6 @@ def continuity(
     """Compute how well neighbours in X stay neighbours in Z: 1 = no neighbours are torn apart in the layout.
 
     This is `trustworthiness` with X and Z swapped:
-
     C = 1 - 2 / (n k (2n - 3k - 1)) sum_i sum_{j in N_X(i)} max(0, rank_Z(i, j) - k)
     """
     return _rank_measure(ranks.EXTRUSION, X, Z, n_neighbors, metric, sample, random_state, n_jobs)

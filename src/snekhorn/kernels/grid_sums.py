@@ -68,14 +68,15 @@ def sort_points(start, stop, z, charges, low, inverse, most, box_of, places, ord
 
 @inlined(fastmath=FAST)
 def _weigh(taps, window, position, begin, end, out):
-    """Compute out[k, i] = p_k(u_i) for a batch of points; the inner loop vectorises."""
-    for k in range(len(taps)):
-        for i in range(begin, end):
-            u = position[i] - np.floor(position[i])
-            value = window[0, k]
-            for power in range(1, len(taps)):
-                value = value * u + window[power, k]
-            out[k, i - begin] = value
+    """Compute out[axis, k, i] = p_k(u_i) along every axis for a batch of points; the inner loop vectorises."""
+    for axis in range(position.shape[0]):
+        for k in range(len(taps)):
+            for i in range(begin, end):
+                u = position[axis, i] - np.floor(position[axis, i])
+                value = window[0, k]
+                for power in range(1, len(taps)):
+                    value = value * u + window[power, k]
+                out[axis, k, i - begin] = value
 
 
 @inlined
@@ -90,34 +91,33 @@ def _points_of_rows(start, stop, n_taps, first, box):
 @compiled
 def spread_line(start, stop, taps, first, box, position, charge, window, grid):
     """Compute the charges at the nodes of a line: the sums of charge w_a(u) over points."""
-    weights = np.empty((len(taps), BATCH), window.dtype)
+    weights = np.empty((1, len(taps), BATCH), window.dtype)
     grid[start:stop] = 0.0
     least, last = _points_of_rows(start, stop, len(taps), first, box)
     for begin in range(least, last, BATCH):
         end = min(begin + BATCH, last)
-        _weigh(taps, window, position[0], begin, end, weights)
+        _weigh(taps, window, position, begin, end, weights)
         for i in range(begin, end):
             node = int(position[0, i])
             for a in range(max(0, start - node), min(len(taps), stop - node)):
-                grid[node + a] += charge[i] * weights[a, i - begin]
+                grid[node + a] += charge[i] * weights[0, a, i - begin]
 
 
 @compiled
 def spread_plane(start, stop, taps, first, box, position, charge, window, grid):
     """Compute the charges at the nodes of a plane, the sums of charge w_a(u) w_b(v), for rows of the grid."""
-    down, across = np.empty((len(taps), BATCH), window.dtype), np.empty((len(taps), BATCH), window.dtype)
+    weights = np.empty((2, len(taps), BATCH), window.dtype)
     grid[start:stop] = 0.0
     least, last = _points_of_rows(start, stop, len(taps), first, box)
     for begin in range(least, last, BATCH):
         end = min(begin + BATCH, last)
-        _weigh(taps, window, position[0], begin, end, down)
-        _weigh(taps, window, position[1], begin, end, across)
+        _weigh(taps, window, position, begin, end, weights)
         for i in range(begin, end):
             m, row, column = i - begin, int(position[0, i]), int(position[1, i])
             for a in range(max(0, start - row), min(len(taps), stop - row)):
-                weight = charge[i] * down[a, m]
+                weight = charge[i] * weights[0, a, m]
                 for b in range(len(taps)):
-                    grid[row + a, column + b] += weight * across[b, m]
+                    grid[row + a, column + b] += weight * weights[1, b, m]
 
 
 @compiled
@@ -128,8 +128,7 @@ def spread_space(start, stop, taps, first, box, position, charge, window, grid):
     least, last = _points_of_rows(start, stop, len(taps), first, box)
     for begin in range(least, last, BATCH):
         end = min(begin + BATCH, last)
-        for axis in range(3):
-            _weigh(taps, window, position[axis], begin, end, weights[axis])
+        _weigh(taps, window, position, begin, end, weights)
         for i in range(begin, end):
             m, slab, row, column = i - begin, int(position[0, i]), int(position[1, i]), int(position[2, i])
             for a in range(max(0, start - slab), min(len(taps), stop - slab)):
@@ -153,17 +152,18 @@ def gather_line(start, stop, taps, order, position, charge, window, slope, field
 
     `near` is the part of the field that is not on the grid, in sorted order; `out` is in the order of the layout.
     """
-    weights, slopes = np.empty((len(taps), BATCH), window.dtype), np.empty((len(taps), BATCH), window.dtype)
+    weights = np.empty((1, len(taps), BATCH), window.dtype)
+    slopes = np.empty_like(weights)
     for begin in range(start, stop, BATCH):
         end = min(begin + BATCH, stop)
-        _weigh(taps, window, position[0], begin, end, weights)
-        _weigh(taps, slope, position[0], begin, end, slopes)
+        _weigh(taps, window, position, begin, end, weights)
+        _weigh(taps, slope, position, begin, end, slopes)
         for i in range(begin, end):
             m, node = i - begin, int(position[0, i])
             value = derivative = window.dtype.type(0.0)
             for a in range(len(taps)):
-                value += weights[a, m] * field[node + a]
-                derivative += slopes[a, m] * field[node + a]
+                value += weights[0, a, m] * field[node + a]
+                derivative += slopes[0, a, m] * field[node + a]
             u = int((position[0, i] - node) * excess.shape[0])
             out[order[i], 0] = near[i, 0] + value - charge[i] * excess[u, 0]
             out[order[i], 1] = near[i, 1] + derivative - charge[i] * excess[u, 1]
@@ -172,24 +172,24 @@ def gather_line(start, stop, taps, order, position, charge, window, slope, field
 @compiled
 def gather_plane(start, stop, taps, order, position, charge, window, slope, field, excess, near, out):
     """Compute the field and both derivatives at the points, as the three columns of `out`."""
-    w = np.empty((4, len(taps), BATCH), window.dtype)
+    weights = np.empty((2, len(taps), BATCH), window.dtype)
+    slopes = np.empty_like(weights)
     zero = window.dtype.type(0.0)
     for begin in range(start, stop, BATCH):
         end = min(begin + BATCH, stop)
-        for axis in range(2):
-            _weigh(taps, window, position[axis], begin, end, w[axis])
-            _weigh(taps, slope, position[axis], begin, end, w[2 + axis])
+        _weigh(taps, window, position, begin, end, weights)
+        _weigh(taps, slope, position, begin, end, slopes)
         for i in range(begin, end):
             m, row, column = i - begin, int(position[0, i]), int(position[1, i])
             value = by_row = by_column = zero
             for a in range(len(taps)):
                 along = along_slope = zero
                 for b in range(len(taps)):
-                    along += field[row + a, column + b] * w[1, b, m]
-                    along_slope += field[row + a, column + b] * w[3, b, m]
-                value += w[0, a, m] * along
-                by_row += w[2, a, m] * along
-                by_column += w[0, a, m] * along_slope
+                    along += field[row + a, column + b] * weights[1, b, m]
+                    along_slope += field[row + a, column + b] * slopes[1, b, m]
+                value += weights[0, a, m] * along
+                by_row += slopes[0, a, m] * along
+                by_column += weights[0, a, m] * along_slope
             u = int((position[0, i] - row) * excess.shape[0])
             v = int((position[1, i] - column) * excess.shape[1])
             k = order[i]
@@ -201,14 +201,14 @@ def gather_plane(start, stop, taps, order, position, charge, window, slope, fiel
 @compiled
 def gather_space(start, stop, taps, order, position, charge, window, slope, field, excess, near, out):
     """Compute the field and its three derivatives at the points, as the four columns of `out`."""
-    w = np.empty((6, len(taps), BATCH), window.dtype)
+    weights = np.empty((3, len(taps), BATCH), window.dtype)
+    slopes = np.empty_like(weights)
     total = np.empty(4, window.dtype)
     zero = window.dtype.type(0.0)
     for begin in range(start, stop, BATCH):
         end = min(begin + BATCH, stop)
-        for axis in range(3):
-            _weigh(taps, window, position[axis], begin, end, w[axis])
-            _weigh(taps, slope, position[axis], begin, end, w[3 + axis])
+        _weigh(taps, window, position, begin, end, weights)
+        _weigh(taps, slope, position, begin, end, slopes)
         for i in range(begin, end):
             m, slab, row, column = i - begin, int(position[0, i]), int(position[1, i]), int(position[2, i])
             total[:] = zero
@@ -217,15 +217,15 @@ def gather_space(start, stop, taps, order, position, charge, window, slope, fiel
                 for b in range(len(taps)):
                     along = along_slope = zero
                     for c in range(len(taps)):
-                        along += field[slab + a, row + b, column + c] * w[2, c, m]
-                        along_slope += field[slab + a, row + b, column + c] * w[5, c, m]
-                    value += w[1, b, m] * along
-                    by_row += w[4, b, m] * along
-                    by_column += w[1, b, m] * along_slope
-                total[0] += w[0, a, m] * value
-                total[1] += w[3, a, m] * value
-                total[2] += w[0, a, m] * by_row
-                total[3] += w[0, a, m] * by_column
+                        along += field[slab + a, row + b, column + c] * weights[2, c, m]
+                        along_slope += field[slab + a, row + b, column + c] * slopes[2, c, m]
+                    value += weights[1, b, m] * along
+                    by_row += slopes[1, b, m] * along
+                    by_column += weights[1, b, m] * along_slope
+                total[0] += weights[0, a, m] * value
+                total[1] += slopes[0, a, m] * value
+                total[2] += weights[0, a, m] * by_row
+                total[3] += weights[0, a, m] * by_column
             t = int((position[0, i] - slab) * excess.shape[0])
             u = int((position[1, i] - row) * excess.shape[1])
             v = int((position[2, i] - column) * excess.shape[2])

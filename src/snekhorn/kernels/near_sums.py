@@ -20,6 +20,18 @@ SLOTS = 1024  # places per box in which points are merged; more take longer to c
 
 
 @inlined(fastmath=FAST)
+def _near_pair(charge, distance, inverse, steepness, sharp):
+    """Return the near part of the field of one charge, and the factor of its derivatives; distance is 1 + s."""
+    one, zero = type(charge)(1.0), type(charge)(0.0)
+    t = one / distance
+    u = max(one - inverse * distance, zero)
+    weight = charge * t * (u * u) * u
+    if sharp:
+        weight *= (u * u) * (u * u)
+    return weight * u, weight * (steepness + t)
+
+
+@inlined(fastmath=FAST)
 def _near_in_plane(x, y, begin, end, points, charge, edge, sharp):
     """Return sum_k q_k x^m / (1 + s), and its derivatives divided by -2, with m = 4 or, if `sharp`, 8."""
     one, zero = charge.dtype.type(1.0), charge.dtype.type(0.0)
@@ -28,14 +40,8 @@ def _near_in_plane(x, y, begin, end, points, charge, edge, sharp):
     value = by_x = by_y = zero
     for k in range(begin, end):
         dx, dy = x - points[0, k], y - points[1, k]
-        distance = one + dx * dx + dy * dy
-        t = one / distance
-        u = max(one - inverse * distance, zero)
-        weight = charge[k] * t * (u * u) * u
-        if sharp:
-            weight *= (u * u) * (u * u)
-        value += weight * u
-        pull = weight * (steepness + t)
+        near, pull = _near_pair(charge[k], one + dx * dx + dy * dy, inverse, steepness, sharp)
+        value += near
         by_x += pull * dx
         by_y += pull * dy
     return value, by_x, by_y
@@ -50,14 +56,8 @@ def _near_in_space(x, y, z, begin, end, points, charge, edge, sharp):
     value = by_x = by_y = by_z = zero
     for k in range(begin, end):
         dx, dy, dz = x - points[0, k], y - points[1, k], z - points[2, k]
-        distance = one + dx * dx + dy * dy + dz * dz
-        t = one / distance
-        u = max(one - inverse * distance, zero)
-        weight = charge[k] * t * (u * u) * u
-        if sharp:
-            weight *= (u * u) * (u * u)
-        value += weight * u
-        pull = weight * (steepness + t)
+        near, pull = _near_pair(charge[k], one + dx * dx + dy * dy + dz * dz, inverse, steepness, sharp)
+        value += near
         by_x += pull * dx
         by_y += pull * dy
         by_z += pull * dz

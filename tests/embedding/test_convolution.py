@@ -35,7 +35,7 @@ def _field(convolve, charges, execution=ONE_THREAD):
     """Return the field at the nodes; the arrays of a convolution have a longer last axis."""
     grid = np.zeros((*charges.shape[:-1], convolve.lengths[-1]))
     grid[..., : charges.shape[-1]] = charges
-    return convolve(grid, execution)[..., : charges.shape[-1]]
+    return convolve(grid, execution, execution.n_threads)[..., : charges.shape[-1]]
 
 
 def _convolution(kernel, width, shape, dtype=np.float64, reach=np.inf):

@@ -91,6 +91,45 @@ def test_a_loop_may_run_loops(n_threads):
     assert sorted(seen) == [(row, i) for row in range(6) for i in range(5)]
 
 
+@pytest.mark.parametrize("work", [1, MIN_WORK_FOR_THREADS])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_a_task_runs_beside_a_loop(n_threads, work):
+    seen = np.zeros(50, dtype=int)
+
+    def loop(start, stop):
+        seen[start:stop] += 1
+
+    def task():
+        Threads(n_threads).run(lambda start, stop: None, 8, MIN_WORK_FOR_THREADS)  # may use the same threads
+        return "result"
+
+    assert Threads(n_threads).run_beside(task, loop, seen.size, work) == "result"
+    assert (seen == 1).all()
+
+
+def test_a_task_and_a_loop_run_at_the_same_time():
+    both_here = threading.Barrier(2)
+
+    def loop(start, stop):
+        if start == 0:
+            both_here.wait(timeout=60)
+
+    Threads(2).run_beside(lambda: both_here.wait(timeout=60), loop, 8, MIN_WORK_FOR_THREADS)
+
+
+def test_an_error_in_a_task_ends_the_loop():
+    seen = []
+
+    def task():
+        raise ArithmeticError("task")
+
+    with pytest.raises(ArithmeticError, match="task"):
+        Threads(2).run_beside(task, lambda start, stop: seen.append(start), 8, MIN_WORK_FOR_THREADS)
+    before = list(seen)
+    Threads(2).run(lambda start, stop: None, 8, MIN_WORK_FOR_THREADS)
+    assert seen == before
+
+
 def test_a_loop_in_order_returns_its_result():
     assert Threads(3).run_in_order(lambda rows: sum(rows), range(5)) == 10
 

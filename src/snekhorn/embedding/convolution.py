@@ -103,12 +103,13 @@ class Convolution:
             half = np.concatenate([half, mirror], axis)
         self.transform = half.astype(dtype)
 
-    def __call__(self, grid: Array, execution: Execution) -> Array:
+    def __call__(self, grid: Array, execution: Execution, n_threads: int) -> Array:
         """Return the field at the nodes; rows that are zero or not needed are not transformed.
 
-        The last axis has the length of its transform in both arrays, so that nothing is copied to pad it.
+        The last axis has the length of its transform in both arrays, so that nothing is copied to pad it. The
+        transforms use `n_threads` threads.
         """
-        workers, outer = execution.n_threads, range(grid.ndim - 1)
+        workers, outer = n_threads, range(grid.ndim - 1)
         wave = fft.rfft(grid, axis=-1, workers=workers)
         for axis in reversed(outer):
             wave = fft.fft(wave, self.lengths[axis], axis=axis, workers=workers, overwrite_x=True)

@@ -15,6 +15,7 @@ The grid is least accurate for the field of a charge at its own position. This e
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -161,12 +162,14 @@ class Mesh:
     def sums(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         """Return phi and its gradient at points inside the mesh."""
         points = self.sort(Z, charges)
-        return self.gather(points, self.field_of(points), points)
+        grid = self._spread(points)
+        near, nodes = self.near_part(points, points, lambda: self._convolved(grid, beside_near_part=bool(self.radius)))
+        return self.gather(points, near, nodes, points)
 
     def freeze(self, Z: Array, charges: Array) -> MeshField:
         """Return the field of these charges."""
         points = self.sort(Z, charges)
-        return MeshField(self, points, self.field_of(points))
+        return MeshField(self, points, self._convolved(self._spread(points)))
 
     def sort(self, Z: Array, charges: Array) -> SortedPoints:
         """Sort the points by box."""
@@ -183,20 +186,32 @@ class Mesh:
         run(sort_points, n_chunks, Z.size, *arrays)
         return points
 
-    def field_of(self, points: SortedPoints) -> Array:
-        """Return the far part of the field at the nodes, without its constant."""
-        grid = np.empty((*self.shape[:-1], self.convolve.lengths[-1]), self.dtype)
-        first_of_row = points.first[:: int(np.prod(self.n_boxes[1:]))].copy()
-        window = self.window.coefficients.astype(self.dtype)
-        arrays = (self.taps, first_of_row, self.sides[0], points.position, points.charge, window, grid)
-        work = points.charge.size * self.window.width**grid.ndim
-        self.execution.run(SPREAD[grid.ndim], grid.shape[0], work, *arrays)
-        return self.convolve(grid, self.execution)
+    def near_part(
+        self, points: SortedPoints, targets: SortedPoints, beside: Callable[[], Array]
+    ) -> tuple[Array, Array]:
+        """Return the near part of the field and its gradient at the targets, in sorted order.
 
-    def gather(self, points: SortedPoints, nodes: Array, targets: SortedPoints) -> tuple[Array, Array]:
-        """Return phi and its gradient at the targets; `nodes` is the far part of the field of the points."""
+        The array that `beside` computes at the same time is returned, too.
+        """
         d, n = targets.position.shape
-        near = self._near_part(points, targets)
+        if not self.radius:
+            return np.zeros((n, d + 1), self.dtype), beside()
+        near = np.empty((n, d + 1), self.dtype)
+        n_boxes = (1,) * (3 - d) + self.n_boxes
+        n_rows = n_boxes[0] * n_boxes[1]
+        n_pairs = np.zeros(n_rows)
+        sources, at = (points.first, points.position, points.charge), (targets.first, targets.position)
+        split = (self.spacing, self.radius, self.same, self.window.width == SHARP)
+        arrays = (n_boxes, self.reach, sources, at, split, near, n_pairs)
+        other = self.execution.run_beside(beside, near_sums, n_rows, n * PAIRS_PER_POINT, *arrays)
+        total = float(self.execution.sum(n_pairs))
+        self.n_pairs = self.n_pairs or total
+        self.crowded = total > CROWDED * self.n_pairs
+        return near, other
+
+    def gather(self, points: SortedPoints, near: Array, nodes: Array, targets: SortedPoints) -> tuple[Array, Array]:
+        """Return phi and its gradient at the targets; `near` and `nodes` are the two parts of the points' field."""
+        d, n = targets.position.shape
         windows = (self.window.coefficients.astype(self.dtype), (self.window.slope * self.inverse).astype(self.dtype))
         out = np.empty((n, d + 1))
         arrays = (self.taps, targets.order, targets.position, targets.charge, *windows, nodes, self.excess, near, out)
@@ -205,22 +220,20 @@ class Mesh:
             out[:, 0] += self.offset * float(self.execution.sum(points.charge.astype(float)))
         return out[:, 0], out[:, 1:]
 
-    def _near_part(self, points: SortedPoints, targets: SortedPoints) -> Array:
-        """Return the near part of the field and its gradient at the targets, in sorted order."""
-        d, n = targets.position.shape
-        near = np.empty((n, d + 1), self.dtype) if self.radius else np.zeros((n, d + 1), self.dtype)
-        if self.radius:
-            n_boxes = (1,) * (3 - d) + self.n_boxes
-            n_rows = n_boxes[0] * n_boxes[1]
-            n_pairs = np.zeros(n_rows)
-            sources, at = (points.first, points.position, points.charge), (targets.first, targets.position)
-            split = (self.spacing, self.radius, self.same, self.window.width == SHARP)
-            arrays = (n_boxes, self.reach, sources, at, split, near, n_pairs)
-            self.execution.run(near_sums, n_rows, n * PAIRS_PER_POINT, *arrays)
-            total = float(self.execution.sum(n_pairs))
-            self.n_pairs = self.n_pairs or total
-            self.crowded = total > CROWDED * self.n_pairs
-        return near
+    def _spread(self, points: SortedPoints) -> Array:
+        """Return the charges at the nodes."""
+        grid = np.empty((*self.shape[:-1], self.convolve.lengths[-1]), self.dtype)
+        first_of_row = points.first[:: int(np.prod(self.n_boxes[1:]))].copy()
+        window = self.window.coefficients.astype(self.dtype)
+        arrays = (self.taps, first_of_row, self.sides[0], points.position, points.charge, window, grid)
+        work = points.charge.size * self.window.width**grid.ndim
+        self.execution.run(SPREAD[grid.ndim], grid.shape[0], work, *arrays)
+        return grid
+
+    def _convolved(self, grid: Array, *, beside_near_part: bool = False) -> Array:
+        """Return the far part of the field at the nodes, without its constant."""
+        n_threads = self.execution.n_threads
+        return self.convolve(grid, self.execution, max(1, n_threads // 2) if beside_near_part else n_threads)
 
     @property
     def inverse(self) -> float:
@@ -243,7 +256,8 @@ class MeshField:
     def at(self, positions: Array) -> tuple[Array, Array]:
         """Return phi and its gradient; positions outside the mesh get the values at its edge."""
         targets = self.mesh.sort(self.mesh.clip(positions), np.zeros(len(positions)))
-        return self.mesh.gather(self.points, self.nodes, targets)
+        near, nodes = self.mesh.near_part(self.points, targets, lambda: self.nodes)
+        return self.mesh.gather(self.points, near, nodes, targets)
 
     def largest_far_part(self) -> float:
         """Return the largest value of the far part of the field at the nodes, without its constant."""

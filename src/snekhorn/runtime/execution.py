@@ -43,6 +43,11 @@ class Execution(Protocol):
     def run(self, loop: Callable[..., None], n_rows: int, work: int, *args: Any) -> None:
         """Call ``loop(start, stop, *args)`` on ranges that cover ``n_rows``; `work` is about the number of pairs."""
 
+    def run_beside(
+        self, task: Callable[[], Result], loop: Callable[..., None], n_rows: int, work: int, *args: Any
+    ) -> Result:
+        """Run a loop like `run`, and at the same time call a task that does not depend on it; return its result."""
+
     def run_in_order(self, loop: Callable[..., Result], *args: Any) -> Result:
         """Call ``loop(*args)``, which visits the rows one after another."""
 
@@ -73,20 +78,29 @@ class Threads:
 
         Each row is computed by a sequential loop, so neither the ranges nor the number of threads affect the result.
         """
+        self.run_beside(_nothing, loop, n_rows, work, *args)
+
+    def run_beside(
+        self, task: Callable[[], Result], loop: Callable[..., None], n_rows: int, work: int, *args: Any
+    ) -> Result:
+        """Call the task on this thread, and then help the other threads with the loop."""
         if self.n_threads == 1 or work < MIN_WORK_FOR_THREADS:
+            result = task()
             loop(0, n_rows, *args)
-            return
+            return result
         n_ranges = min(n_rows, self.n_threads * RANGES_PER_THREAD)
         ranges = pairwise(n_rows * i // n_ranges for i in range(n_ranges + 1))
         calls = deque(partial(loop, start, stop, *args) for start, stop in ranges)
         helpers = [self._pool().submit(_make_calls, calls) for _ in range(min(self.n_threads, n_ranges) - 1)]
         try:
+            result = task()
             _make_calls(calls)
         finally:
             calls.clear()  # after an error; a helper that is cancelled below may keep the deque for a while
             for helper in helpers:
                 if not helper.cancel():  # it has started
                     helper.result()
+        return result
 
     def run_in_order(self, loop: Callable[..., Result], *args: Any) -> Result:
         return loop(*args)
@@ -105,6 +119,10 @@ class Threads:
         if key not in _pools:  # if two callers race, setdefault keeps one pool; the other has no threads yet
             _pools.setdefault(key, ThreadPoolExecutor(self.n_threads, thread_name_prefix="snekhorn"))
         return _pools[key]
+
+
+def _nothing() -> None:
+    """Do nothing."""
 
 
 def _make_calls(calls: deque[partial[None]]) -> None:

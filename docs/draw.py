@@ -18,6 +18,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from snekhorn import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn, plots, sweep
 from snekhorn.affinities import EntropicAffinity, SymmetricEntropicAffinity, row_perplexities
+from snekhorn.embedding.schedule import EARLY_ITER
 from snekhorn.metrics import evaluate
 
 matplotlib.use("Agg")
@@ -85,7 +86,7 @@ def rows() -> None:
 def loss() -> None:
     """Draw the loss during a descent."""
     report = TSNEkhorn().fit(load_digits().data).report_
-    plots.save(plots.loss(report.iterations, report.losses, early=250).figure, IMAGES / "loss.png", dpi=150)
+    plots.save(plots.loss(report.iterations, report.losses, early=EARLY_ITER).figure, IMAGES / "loss.png", dpi=150)
 
 
 def methods() -> None:

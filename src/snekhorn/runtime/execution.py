@@ -1,8 +1,9 @@
 """Run loops over points and reduce their results.
 
-The algorithms need only four operations: run a compiled loop over ranges of rows, run a loop that needs all rows in
-order, sum over points, and take the smallest or largest value. `Threads` runs them on the cores of one machine. Every
-implementation must return bit-for-bit identical results, whatever its number of threads or workers.
+The algorithms need only a few operations: run a compiled loop over ranges of rows, by itself or beside another task,
+run a loop that needs all rows in order, sum over points, and take the smallest or largest value. `Threads` runs them on
+the cores of one machine. Every implementation must return bit-for-bit identical results, whatever its number of threads
+or workers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,16 @@
-"""Dimension reduction with symmetric entropic affinities: SNEkhorn and t-SNEkhorn.
+"""Draw maps of data: dimension reduction with symmetric entropic affinities, SNEkhorn and t-SNEkhorn.
+
+    from snekhorn import TSNEkhorn, plots
+
+    model = TSNEkhorn().fit(X)                  # X: a table or array with one row per point
+    plots.scatter(model.embedding_, y)          # a picture, coloured by y
+    model.transform(X_new)                      # places of new points
+    model.save("map.snekhorn")                  # `snekhorn.load` reads it
+
+The estimators `TSNEkhorn`, `SNEkhorn`, `TSNE`, `SymmetricSNE` and `SNE` work like those of scikit-learn. `sweep`
+compares settings, `metrics.evaluate` measures how faithful a layout is, `affinities` has the affinities by themselves,
+and `snekhorn.anndata` works on AnnData objects. The command `snekhorn` does the same for files: try
+`snekhorn embed --help`.
 
 To read the code from X to Z: `geometry` turns X into costs, either dense or on a neighbour graph. `affinities` turns
 costs into P, and `embedding` turns any P into a layout Z. `estimators` combines them and keeps what is needed to place

@@ -42,10 +42,16 @@ def reported_as_input_errors() -> Iterator[None]:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Suggest the known name closest to an unknown one, or list the first known names, to complete an error message."""
     known = list(known)
-    lowered = {other.lower(): other for other in known}
-    if near := get_close_matches(name.lower(), lowered, n=1, cutoff=0.6):
-        return f"did you mean {lowered[near[0]]!r}?"
+    if near := nearest_name(name, known):
+        return f"did you mean {near!r}?"
     return f"available: {first_few(known) or 'none'}."
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name closest to an unknown one, or None if none is close."""
+    lowered = {other.lower(): other for other in known}
+    near = get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
+    return lowered[near[0]] if near else None
 
 
 def first_few(names: Sequence[str]) -> str:

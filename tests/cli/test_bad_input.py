@@ -57,7 +57,7 @@ CASES = {
     "wrong label": (["embed", "good.csv", "--label", "kinds"], "no column 'kinds'; did you mean 'kind'?"),
     "wrong color": (["embed", "good.csv", "--color", "kinds"], "there is no column 'kinds'; did you mean 'kind'?"),
     "one point": (["embed", "alone.csv"], "alone.csv has 1 row; a layout needs at least 2"),
-    "wrong metric": (["embed", "good.csv", "--metric", "euclid"], "metric must be one of"),
+    "wrong metric": (["embed", "good.csv", "--metric", "euclid"], "Did you mean 'euclidean'?"),
     "wrong perplexity": (["embed", "good.csv", "--perplexity", "many"], "--perplexity must be a number, got 'many'"),
     "small perplexity": (["embed", "good.csv", "--perplexity", "0.5"], "--perplexity must be a finite number above 1"),
     "wrong exaggeration": (

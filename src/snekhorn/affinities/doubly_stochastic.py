@@ -64,6 +64,14 @@ class DoublyStochasticAffinity(Affinity):
     ----------
     Lu, Corander and Yang, Doubly stochastic neighbor embedding on spheres, 2019.
     Knight, Ruiz and Uçar, A symmetry preserving algorithm for matrix scaling, 2014.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from snekhorn.affinities import DoublyStochasticAffinity
+    >>> P = DoublyStochasticAffinity(perplexity=20).fit_transform(load_iris().data)
+    >>> bool(abs(P.sum(axis=1) - 1).max() < 1e-6)
+    True
     """
 
     def __init__(

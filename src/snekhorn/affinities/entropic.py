@@ -50,6 +50,14 @@ class EntropicAffinity(Affinity):
     References
     ----------
     Hinton and Roweis, Stochastic Neighbor Embedding, NIPS 2002.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from snekhorn.affinities import EntropicAffinity
+    >>> P = EntropicAffinity(perplexity=20, symmetrize=True).fit_transform(load_iris().data)
+    >>> P.shape
+    (150, 150)
     """
 
     def __init__(

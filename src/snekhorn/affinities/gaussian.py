@@ -42,6 +42,14 @@ class GaussianAffinity(Affinity):
         See `snekhorn.affinities.affinity.Affinity`.
     bandwidth_ : float
         The bandwidth nu, given or found.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from snekhorn.affinities import GaussianAffinity
+    >>> P = GaussianAffinity(perplexity=20).fit_transform(load_iris().data)
+    >>> bool(abs(P.sum(axis=1) - 1).max() < 1e-12)
+    True
     """
 
     def __init__(

@@ -66,6 +66,15 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
     ----------
     Lee, Peluffo-Ordóñez and Verleysen, Multi-scale similarities in stochastic neighbour embedding: Reducing
     dimensionality while preserving both local and global structure, Neurocomputing 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from snekhorn import TSNEkhorn
+    >>> from snekhorn.affinities import MultiscaleSymmetricEntropicAffinity
+    >>> affinity = MultiscaleSymmetricEntropicAffinity(perplexities=[8, 32], self_loops=False)
+    >>> TSNEkhorn(affinity=affinity).fit_transform(load_iris().data).shape
+    (150, 2)
     """
 
     def __init__(

@@ -38,6 +38,13 @@ class SelfTuningAffinity(Affinity):
     References
     ----------
     Zelnik-Manor and Perona, Self-tuning spectral clustering, NIPS 2004.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from snekhorn.affinities import SelfTuningAffinity
+    >>> SelfTuningAffinity().fit_transform(load_iris().data).shape
+    (150, 150)
     """
 
     def __init__(

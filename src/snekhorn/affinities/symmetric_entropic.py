@@ -73,6 +73,16 @@ class SymmetricEntropicAffinity(Affinity):
     ----------
     Van Assel, Vayer, Flamary and Courty, SNEkhorn: Dimension Reduction with Symmetric Entropic Affinities,
     NeurIPS 2023.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from snekhorn.affinities import SymmetricEntropicAffinity, row_perplexities
+    >>> P = SymmetricEntropicAffinity(perplexity=20).fit_transform(load_iris().data)
+    >>> bool(abs(P.sum(axis=1) - 1).max() < 1e-6), bool(abs(P - P.T).max() < 1e-12)
+    (True, True)
+    >>> round(float(row_perplexities(P).min()), 3)
+    20.0
     """
 
     def __init__(  # noqa: PLR0913

@@ -17,6 +17,17 @@ class TSNEkhorn(NeighborEmbedding):
     ----------
     Van Assel, Vayer, Flamary and Courty, SNEkhorn: Dimension Reduction with Symmetric Entropic Affinities,
     NeurIPS 2023.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from snekhorn import TSNEkhorn
+    >>> X = load_iris().data
+    >>> model = TSNEkhorn().fit(X)
+    >>> model.embedding_.shape
+    (150, 2)
+    >>> model.transform(X[:3] + 0.01).shape  # new points
+    (3, 2)
     """
 
     latent = Latent(Kernel.STUDENT, "both")
@@ -26,6 +37,13 @@ class SNEkhorn(NeighborEmbedding):
     """SNEkhorn: like `TSNEkhorn`, but with the Gaussian kernel.
 
     Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from snekhorn import SNEkhorn
+    >>> SNEkhorn().fit_transform(load_iris().data).shape
+    (150, 2)
     """
 
     latent = Latent(Kernel.GAUSSIAN, "both")
@@ -39,6 +57,13 @@ class TSNE(NeighborEmbedding):
     References
     ----------
     Van der Maaten and Hinton, Visualizing Data using t-SNE, JMLR 2008.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from snekhorn import TSNE
+    >>> TSNE().fit_transform(load_iris().data).shape
+    (150, 2)
     """
 
     latent = Latent(Kernel.STUDENT, "total")
@@ -48,6 +73,13 @@ class SymmetricSNE(NeighborEmbedding):
     """Symmetric SNE: like `TSNE`, but with the Gaussian kernel.
 
     Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from snekhorn import SymmetricSNE
+    >>> SymmetricSNE().fit_transform(load_iris().data).shape
+    (150, 2)
     """
 
     latent = Latent(Kernel.GAUSSIAN, "total")
@@ -61,6 +93,13 @@ class SNE(NeighborEmbedding):
     References
     ----------
     Hinton and Roweis, Stochastic Neighbor Embedding, NIPS 2002.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from snekhorn import SNE
+    >>> SNE().fit_transform(load_iris().data).shape
+    (150, 2)
     """
 
     latent = Latent(Kernel.GAUSSIAN, "rows")

@@ -59,6 +59,14 @@ def sweep(
     ------
     estimator
         A fitted clone of `model`. The exaggeration varies fastest.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from snekhorn import TSNEkhorn, sweep
+    >>> models = list(sweep(TSNEkhorn(), load_iris().data, exaggerations=[1, 1.5]))
+    >>> [model.exaggeration for model in models]
+    [1.0, 1.5]
     """
     model = clone(model)
     X, start, all_perplexities, all_exaggerations = _checked(model, X, perplexities, exaggerations)

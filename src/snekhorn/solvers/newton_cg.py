@@ -35,6 +35,8 @@ FEW_ROWS = 0.1  # up to this fraction of such rows, only these retreat; otherwis
 RETREAT, MAX_RETREATS = 0.2, 3  # fraction of the step that a retreating row keeps, and how often it may retreat
 NEAR = 0.1  # below this gap Newton's method converges on its own
 SETTLED, STRAGGLERS, MAX_SETTLING = 1e-2, 0.05, 20  # gap of settled rows, fraction and iterations of other rows
+MAX_ROUNDS, HELPFUL = 3, 0.5  # settling is repeated this often, while the gap shrinks by this factor
+ALMOST = 0.3  # gap of settled rows in the end, relative to the tolerance; with more, their neighbours exceed it again
 ROUNDING = 1e-15  # relative changes of the value below this are noise
 LEAST_VARIANCE = 0.05  # smaller variances make a block nearly singular (see `_blocks`)
 
@@ -147,9 +149,8 @@ def maximize(
             ratio = GOOD_MODEL if accepted else -np.inf
         if accepted:
             point, plain, hessian = trial, False, None
-            if point.gap > NEAR:
-                point, used = _settle_stragglers(problem, point)
-                passes += used
+            point, used = _settle_stragglers(problem, point, SETTLED if point.gap > NEAR else ALMOST * tol)
+            passes += used
             values.append(point.value)
         if ratio >= GOOD_MODEL:
             damping = damping / DAMPING_DECAY if damping > SMALLEST_DAMPING else 0.0
@@ -226,20 +227,29 @@ def try_step(problem: Problem, point: Point, step: Array) -> tuple[Point, Array,
     return trial, step, MAX_RETREATS + 1
 
 
-def _settle_stragglers(problem: Problem, point: Point) -> tuple[Point, int]:
-    """Improve a few rows with large gaps while the others are fixed; return the point and the passes used."""
-    rows = point.unsolved(SETTLED)
-    some = problem.restricted_to(rows, point.x) if 0 < rows.size < STRAGGLERS * point.x.shape[1] else None
-    if some is None:
-        return point, 0
-    restricted, x = some
-    found = maximize(restricted, restricted.evaluate(x), tol=SETTLED, max_iter=MAX_SETTLING)
-    passes = 1 + int(np.ceil(restricted.share * (1 + found.n_passes)))
-    x = point.x.copy()
-    x[:, rows] = found.point.x[:, : rows.size]
-    settled = problem.evaluate(x)
-    better = np.isfinite(settled.gap) and problem.execution.sum(settled.row_values - point.row_values) > 0.0
-    return (settled if better else point), passes
+def _settle_stragglers(problem: Problem, point: Point, tol: float) -> tuple[Point, int]:
+    """Improve a few rows with gaps above `tol` while the others are fixed; return the point and the passes used.
+
+    Their neighbours may then exceed `tol`, so this is repeated as long as it helps.
+    """
+    passes = 0
+    for _ in range(MAX_ROUNDS):
+        rows = point.unsolved(tol)
+        some = problem.restricted_to(rows, point.x) if 0 < rows.size < STRAGGLERS * point.x.shape[1] else None
+        if some is None:
+            break
+        restricted, x = some
+        found = maximize(restricted, restricted.evaluate(x), tol=tol, max_iter=MAX_SETTLING)
+        passes += 1 + int(np.ceil(restricted.share * (1 + found.n_passes)))
+        x = point.x.copy()
+        x[:, rows] = found.point.x[:, : rows.size]
+        settled = problem.evaluate(x)
+        if not (np.isfinite(settled.gap) and problem.execution.sum(settled.row_values - point.row_values) > 0.0):
+            break
+        helps, point = settled.gap < HELPFUL * point.gap, settled
+        if not helps:
+            break
+    return point, passes
 
 
 def _blocks(point: Point) -> tuple[Array, Array, Array, Array]:

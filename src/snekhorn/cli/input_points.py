@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..geometry.point_blocks import MANY_COLUMNS, PointBlocks
+from ..io.table_files import has_numbered_columns
 from .session import Session
 
 if TYPE_CHECKING:
     from ..geometry.preprocessing import Preprocessing
     from ..io import Table
 
-ARRAY_SUFFIXES = (".npy", ".npz", ".mtx", ".mtx.gz")  # formats whose columns have no names
 FEW_ROWS = 10  # with fewer rows, distinct values do not show whether a column is a label or an id
 UNEQUAL = 100.0  # ratio of standard deviations above which columns probably have different units
-MANY_COLUMNS = 50  # more columns are reduced to this many principal components, as in the paper
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Source:
 
     def column_names(self, table: Table) -> list[str] | None:
         """Return the column names, or None if the columns are only numbered."""
-        numbered = self.columns is None and self.path.name.lower().endswith(ARRAY_SUFFIXES)
+        numbered = self.columns is None and has_numbered_columns(self.path)
         return None if numbered else table.columns
 
 
@@ -97,10 +97,11 @@ def read_points(
         stage = f"reducing {p:,} columns to {n_components} principal components"
     elif standardize:
         stage = "standardising columns"
-    elif names is None:
-        return Points(table, table.X, None)
     else:
-        return Points(table, table.X, preprocessing.fit(table.X, feature_names=names))
+        if names is not None:
+            preprocessing.fit(table.X, feature_names=names)
+        X = table.X.to_array() if isinstance(table.X, PointBlocks) else table.X
+        return Points(table, X, None if names is None else preprocessing)
     with run.stage("pca", stage):
         preprocessing.fit(table.X, feature_names=names)
         return Points(table, preprocessing.transform(table.X), preprocessing)

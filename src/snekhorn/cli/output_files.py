@@ -62,17 +62,21 @@ class Outputs:
 def check_files(outputs: list[tuple[Path, tuple[str, ...]]], inputs: list[Path], *, force: bool) -> None:
     """Raise if a file cannot be written, is given twice, or is an input."""
     taken = {path.resolve() for path in inputs}
+    folders = {path for path in taken if path.is_dir()}
     for path, suffixes in outputs:
         check_output(path, suffixes, force=force)
         if path.resolve() in taken:
             raise InputError(f"{path} is given twice, or is also an input; choose another name.")
+        if path.resolve().parent in folders:
+            raise InputError(f"{path} would be written among the blocks of the input; choose another folder.")
         taken.add(path.resolve())
 
 
 def default_outputs(input: Path, method: str) -> Outputs:
     """Name a table, a plot and a page after the input, in the current folder."""
-    suffix = next((suffix for suffix in sorted(READERS, key=len)[::-1] if input.name.lower().endswith(suffix)), "")
-    stem = f"{input.name[: len(input.name) - len(suffix)]}.{method}"
+    name = input.name or input.resolve().name  # the folder "." has no name
+    suffix = next((suffix for suffix in sorted(READERS, key=len)[::-1] if name.lower().endswith(suffix)), "")
+    stem = f"{name[: len(name) - len(suffix)]}.{method}"
     return Outputs(Path(f"{stem}.parquet"), Path(f"{stem}.png"), Path(f"{stem}.html"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from .. import colors
 from ..colors import DISTINCT, MISSING
 from ..errors import InputError
+from ..runtime.natural_order import natural_key
 
 MAX_COLORS = len(DISTINCT)
 MAX_FLOAT_CLASSES = 12  # whole-number floats with more distinct values are more often counts than classes
@@ -230,10 +230,5 @@ def natural_order(names: set[str]) -> list[str]:
     try:
         numbers = {name: float(name) for name in names}
     except ValueError:
-        return sorted(names, key=_natural_key)
+        return sorted(names, key=natural_key)
     return sorted(names, key=lambda name: (np.isnan(numbers[name]), numbers[name], name))
-
-
-def _natural_key(name: str) -> tuple[Any, ...]:
-    parts = re.split(r"([0-9]+)", name.casefold())
-    return (*((part, 0) if i % 2 == 0 else ("", int(part)) for i, part in enumerate(parts)), (name, 0))

@@ -67,6 +67,9 @@ def embed(  # noqa: PLR0913
     save_model: Annotated[
         Path | None, typer.Option(help="Model for 'snekhorn transform' and snekhorn.load: .npz.")
     ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Folder for the state of a long run; the same command resumes from it.")
+    ] = None,
     color: Annotated[str | None, typer.Option(help="Column to colour the points by.  (default: the label)")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the plot and the page.  (default: the file name)")] = None,
     scores: Annotated[bool, typer.Option(help="Measure how faithful the layout is to the data.")] = True,
@@ -99,6 +102,8 @@ def embed(  # noqa: PLR0913
         outputs = Outputs(out, plot, html, save_model)
         outputs = outputs if outputs.paths else default_outputs(input, method)
         outputs.check([input], force=force, several=values.several)
+        if checkpoint is not None:
+            _check_checkpoint(run, checkpoint, several=values.several)
         if dimensions != 2 and outputs.html is not None:
             raise InputError(f"the page is 2-dimensional, but --dimensions is {dimensions}; use --out or --plot.")
         model = METHODS[method].load()(
@@ -113,6 +118,7 @@ def embed(  # noqa: PLR0913
             n_jobs=jobs,
             random_state=seed,
             verbose=run.shows_progress,
+            checkpoint=checkpoint,
         )
         model.check_parameters()  # before a long file is read
         source = Source(input, split(columns, "--columns"), label, id, rep)
@@ -135,6 +141,18 @@ def embed(  # noqa: PLR0913
             run.note(note)
         write_each(run, writers)
         run.result(report.facts(outputs), report.text(outputs, run))
+
+
+def _check_checkpoint(run: Session, folder: Path, *, several: bool) -> None:
+    """Raise if a checkpoint cannot serve this run, and print a note if the run resumes."""
+    from ..estimators.checkpoints import stages_in
+
+    if several:
+        raise InputError(
+            "--checkpoint holds one layout, but several were requested; pass one --perplexity and one --exaggeration."
+        )
+    if stages := stages_in(folder):
+        run.note(f"resuming from the {stages[-1]} in {folder}")
 
 
 def _check_color(run: Session, table: Table, color: str | None) -> None:

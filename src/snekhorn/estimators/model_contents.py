@@ -38,6 +38,8 @@ from .model_parts import (
     Text,
 )
 
+NOT_KEPT = ("checkpoint",)  # parameters of a fit that are no part of the model
+
 Check = Callable[[Any, Mapping[str, Any]], None]
 
 COUNT = Number(low=0, whole=True)
@@ -182,7 +184,7 @@ def contents_of(kind: Any) -> Record:
     without = () if kind.latent.doubly_stochastic else ("potential_",)
     parts = {name: part for name, part in LAYOUT.items() if name not in without}
     parts["reduction_"] = contents_of(Preprocessing)
-    return Record({**parts, **parameters}, _builder(kind, parameters, check_layout_model), vars, OPTIONAL)
+    return Record({**parts, **parameters}, _builder(kind, parameters, check_layout_model), _kept, OPTIONAL)
 
 
 def check_layout_model(model: Any, parts: Mapping[str, Any]) -> None:
@@ -256,7 +258,11 @@ def _builder(kind: Any, parameters: Mapping[str, Part], check: Check) -> Callabl
 
 
 def _parameters_of(kind: Any) -> list[str]:
-    return list(kind().get_params(deep=False))
+    return [name for name in kind().get_params(deep=False) if name not in NOT_KEPT]
+
+
+def _kept(model: Any) -> dict[str, Any]:
+    return {name: value for name, value in vars(model).items() if name not in NOT_KEPT}
 
 
 def _is_plain(value: Any) -> bool:

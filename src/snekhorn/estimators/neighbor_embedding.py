@@ -27,6 +27,7 @@ from ..geometry.neighbor_index import NeighborIndex
 from ..runtime.execution import Execution, choose_execution, one_blas_thread
 from ..runtime.interrupts import delayed_interrupts
 from ..runtime.user_warnings import warn
+from .checkpoints import Checkpoint, fit_affinity
 from .embedding_input import EmbeddingInput
 from .layout_warnings import warn_of_layout
 from .resources import (
@@ -104,6 +105,10 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         Random seed for init="random". Other initial layouts depend on the data alone.
     verbose : bool, default=False
         Whether to show progress.
+    checkpoint : str, path or None, default=None
+        Folder in which `fit` stores its state: the neighbours, the affinity and, about once a minute, the descent. If
+        the process ends early, the same call resumes from the folder, and returns the same bits as without a break. The
+        folder remains, so that you can delete it when you have the results.
 
     Attributes
     ----------
@@ -224,9 +229,15 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         self._check_resources(X, affinity, method, execution)
         if self.starts_from_pca and not isinstance(X, tuple):
             check_squares(X)  # before the long computation of P
-        P = X if affinity is None else affinity.fit_transform(X)
+        checkpoint = None if self.checkpoint is None else Checkpoint.open(self, X, n)
+        P = X
+        if affinity is not None:
+            P = affinity.fit_transform(X) if checkpoint is None else fit_affinity(affinity, X, checkpoint, execution)
         self._keep_report_of(affinity)
-        if Z is None:
+        start = None if checkpoint is None else checkpoint.load("layout")
+        if start is not None:
+            Z = start.Z
+        elif Z is None:
             Z = self.initial_layout(X, P)
         loops, symmetric = self.latent_self_loops, self._is_symmetric
         objective = make_objective(
@@ -244,7 +255,14 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         optimizer = make_optimizer(self.optimizer, (n, self.n_components), execution)
         with self.remedies_for_overflow():
             Z, report = minimize(
-                objective, Z, optimizer, schedule, callbacks=self.callback_list(), verbose=self.verbose
+                objective,
+                Z,
+                optimizer,
+                schedule,
+                callbacks=self.callback_list(),
+                verbose=self.verbose,
+                start=start,
+                keep=None if checkpoint is None else checkpoint.keep,
             )
         report.method = method
         self._finish(X, P, objective, Z, report)

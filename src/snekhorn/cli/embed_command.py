@@ -15,7 +15,7 @@ from ..registry import METHODS
 from ..runtime.checks import check_jobs
 from . import options
 from .input_points import Points, Source, read_points
-from .layout_names import LayoutValues, layout_title, page_note
+from .layout_names import LayoutValues, layout_title
 from .layout_report import LayoutReport, measure
 from .options import (
     DEFAULT_EXAGGERATION,
@@ -25,7 +25,7 @@ from .options import (
     parse_perplexities,
     split,
 )
-from .output_files import Outputs, default_outputs, draw, save_model, write_each
+from .output_files import Outputs, default_outputs, draw, note_page, save_model, write_each
 from .session import USER_ERRORS, Session, session
 
 if TYPE_CHECKING:
@@ -137,8 +137,8 @@ def embed(  # noqa: PLR0913
             title=input.name if title is None else title,
             escape_formulas=escape_formulas,
         )
-        if outputs.html and (note := page_note(fitted)):
-            run.note(note)
+        if outputs.html:
+            note_page(run, fitted, points.X.shape[0])
         write_each(run, writers)
         run.result(report.facts(outputs), report.text(outputs, run))
 

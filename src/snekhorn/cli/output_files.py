@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from ..io.layout_files import TABLE_SUFFIXES as TABLES
 from ..io.table import column_values
 from ..io.table_files import READERS
 from .input_points import Points
-from .layout_names import layout_title, sheet_columns
+from .layout_names import layout_title, page_note, sheet_columns
 from .session import USER_ERRORS, Session
 
 if TYPE_CHECKING:
@@ -78,6 +78,15 @@ def default_outputs(input: Path, method: str) -> Outputs:
     suffix = next((suffix for suffix in sorted(READERS, key=len)[::-1] if name.lower().endswith(suffix)), "")
     stem = f"{name[: len(name) - len(suffix)]}.{method}"
     return Outputs(Path(f"{stem}.parquet"), Path(f"{stem}.png"), Path(f"{stem}.html"))
+
+
+def note_page(run: Session, keys: Iterable[str], n: int) -> None:
+    """Print notes if the page does not show everything: only the first of several layouts, or a sample of n points."""
+    from ..page import sample_note
+
+    for note in (page_note(keys), sample_note(n)):
+        if note is not None:
+            run.note(note)
 
 
 def write_each(run: Session, writers: dict[Path, Callable[[Path], None]]) -> None:

@@ -121,9 +121,21 @@ def column_values(table: pa.Table, name: str) -> NDArray[Any]:
     if name not in table.column_names:
         raise InputError(f"there is no column {name!r}; {did_you_mean(name, table.column_names)}")
     column = table.column(name)
-    if pa.types.is_dictionary(column.type):  # NumPy would turn missing values into the last category
-        column = column.cast(column.type.value_type)
-    return np.asarray(column.to_numpy())
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _texts(column)
+    return np.asarray(column.cast(kind).to_numpy())  # NumPy would turn missing categories into the last one
+
+
+def _texts(column: pa.ChunkedArray) -> NDArray[Any]:
+    """Return text as objects, of which equal ones are the same; millions of separate ones would fill the memory."""
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    chunks = encoded.unify_dictionaries().chunks
+    if not chunks:
+        return np.empty(0, dtype=object)
+    values = np.array([*chunks[0].dictionary.to_pylist(), None], dtype=object)
+    missing = len(values) - 1
+    return np.concatenate([values[chunk.indices.fill_null(missing).to_numpy()] for chunk in chunks])
 
 
 def is_number(kind: pa.DataType) -> bool:

@@ -26,6 +26,7 @@ from .table import Plan, Table, Wanted, as_numbers, no_metadata, plan_columns, r
 BLOCK_SUFFIXES = (".npy", ".parquet")
 HIDDEN = (".", "_")  # first letters of files that are not blocks, such as _SUCCESS and ._part-1.parquet
 ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")
+BUFFER_BYTES = 1 << 16  # for each column of a Parquet file; a larger buffer takes more memory if there are many columns
 SAME_COLUMNS = "all blocks need the same columns."
 SAME_TYPE = "convert all blocks to one type."
 SINGLE = (pa.float16(), pa.float32())  # read as float32
@@ -173,7 +174,8 @@ def _parquet_table(folder: Path, files: list[Path], wanted: Wanted) -> Table:
 
 
 def _open_parquet(file: Path) -> parquet.ParquetFile:
-    return parquet.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
+    """Open a file so that its pages are read one after the other, not all columns of a row group at once."""
+    return parquet.ParquetFile(file, page_checksum_verification=True, pre_buffer=False, buffer_size=BUFFER_BYTES)
 
 
 def _check_schema(file: Path, schema: pa.Schema, first: Path, expected: pa.Schema) -> None:

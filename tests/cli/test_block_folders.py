@@ -84,6 +84,12 @@ def test_results_are_not_written_among_the_blocks(blocks, snekhorn, monkeypatch)
     assert "among the blocks of the input" in snekhorn("embed", ".", code=2).stderr
 
 
+def test_memory_is_checked_before_points_are_read(blocks, snekhorn, monkeypatch):
+    monkeypatch.setattr("snekhorn.geometry.point_blocks.PointBlocks.read", lambda *_: pytest.fail("read"))
+    monkeypatch.setattr("snekhorn.runtime.memory.available_bytes", lambda root=None: 10**5)
+    assert "not enough memory" in snekhorn("embed", "blocks", "--label", "digit", "--out", "Z.csv", code=2).stderr
+
+
 def test_faults_are_named(blocks, snekhorn):
     part = pa.table({**{f"p{j}": DIGITS[:3, j] for j in range(64)}, "digit": LABELS[:3]})
     parquet.write_table(part.set_column(5, "p5", pa.array([1.0, np.nan, 2.0])), blocks / "part-11.parquet")

@@ -105,6 +105,18 @@ def test_backed_anndata(as_sparse, tmp_path):
     adata.file.close()
 
 
+def unreadable(n, p):
+    """Blocks that fail the test if they are read."""
+    return PointBlocks([n], p, np.float32, lambda i: pytest.fail("points were read before the checks"))
+
+
+def test_memory_and_parameters_are_checked_before_points_are_read(monkeypatch):
+    monkeypatch.setattr("snekhorn.runtime.memory.available_bytes", lambda root=None: 10**9)
+    refused(MODEL, unreadable(10**7, 784), "not enough memory", "10,000,000 points")
+    refused(clone(MODEL).set_params(n_neighbors=None), unreadable(20_000, 3), "not enough memory", "20,000 points")
+    refused(clone(MODEL).set_params(perplexity=-1.0), unreadable(100, 3), "perplexity")
+
+
 def test_bad_blocks():
     da = pytest.importorskip("dask.array")
     X = MANY.copy()

@@ -122,7 +122,16 @@ def embed(  # noqa: PLR0913
         )
         model.check_parameters()  # before a long file is read
         source = Source(input, split(columns, "--columns"), label, id, rep)
-        points = read_points(run, source, metric=metric, pca=pca, standardize=standardize, seed=seed, n_jobs=jobs)
+        points = read_points(
+            run,
+            source,
+            metric=metric,
+            pca=pca,
+            standardize=standardize,
+            seed=seed,
+            n_jobs=jobs,
+            check_resources=model.check_resources,
+        )
         _check_color(run, points.table, color)
         fitted = _fit(run, model, points.X, values)
         report = LayoutReport.of(input, method, points, fitted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,8 +72,13 @@ def read_points(
     standardize: bool,
     seed: int,
     n_jobs: int | None,
+    check_resources: Callable[[Any], None] | None = None,
 ) -> Points:
-    """Read a file, standardise its columns if requested, and reduce many columns to principal components."""
+    """Read a file, standardise its columns if requested, and reduce many columns to principal components.
+
+    `check_resources` raises if points of this shape and type need too much memory. It is called before they are read,
+    if they are read by blocks.
+    """
     from ..geometry.distance_metrics import check_metric
     from ..geometry.preprocessing import Preprocessing
 
@@ -85,10 +91,12 @@ def read_points(
     n, p = table.X.shape
     if n < 2:
         raise InputError(f"{source.path} has 1 row; a layout needs at least 2 points.")
-    if not standardize:
-        note_unequal_columns(run, table)
     default = MANY_COLUMNS if metric in ("sqeuclidean", "euclidean") else 0
     n_components = default if pca is None else pca
+    if isinstance(table.X, PointBlocks) and check_resources is not None:
+        check_resources(table.X.outline(n_components or None))
+    if not standardize:
+        note_unequal_columns(run, table)
     preprocessing = Preprocessing(
         standardize=standardize, n_components=n_components or None, random_state=seed, n_jobs=n_jobs
     )
@@ -100,7 +108,10 @@ def read_points(
     else:
         if names is not None:
             preprocessing.fit(table.X, feature_names=names)
-        X = table.X.to_array() if isinstance(table.X, PointBlocks) else table.X
+        X = table.X
+        if isinstance(X, PointBlocks):
+            with run.stage("read", f"reading {n:,} points with {p:,} columns"):
+                X = X.to_array()
         return Points(table, X, None if names is None else preprocessing)
     with run.stage("pca", stage):
         preprocessing.fit(table.X, feature_names=names)

@@ -58,6 +58,13 @@ class EmbeddingInput(EmbeddingParameters):
         X = check_finite(X, "X")
         return self.reduction_.transform(X) if hasattr(self, "reduction_") else X
 
+    def unread_points(self, X: Any) -> Any | None:
+        """Return the outline of points that are read by blocks; None if X is in memory."""
+        blocks = None if self.takes_affinity or self.cost_metric == "precomputed" else as_blocks(X)
+        if blocks is None or blocks.shape[0] < 2:
+            return None
+        return blocks.outline(MANY_COLUMNS if self.cost_metric in EUCLIDEAN else None)
+
     def _read_training_blocks(self, blocks: PointBlocks) -> Any:
         """Return the points in memory; reduce many columns to principal components if the metric allows it."""
         n, p = blocks.shape

@@ -219,6 +219,10 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
 
     @one_blas_thread()
     def _fit(self, X: Any) -> None:
+        unread = self.unread_points(X)
+        if unread is not None:  # reading takes long, so everything else is checked first
+            self.check_parameters()
+            self.check_resources(unread)
         X = self.checked_input(X)
         self.check_parameters()
         n = count_points(X)
@@ -226,7 +230,8 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         Z = None if isinstance(self.init, str) else check_layout(self.init, (n, self.n_components))
         affinity = self._make_affinity(n)
         method = choose_method(self.method, n, self.n_components)
-        self._check_resources(X, affinity, method, execution)
+        if unread is None:
+            self.check_resources(X)
         if self.starts_from_pca and not isinstance(X, tuple):
             check_squares(X)  # before the long computation of P
         checkpoint = None if self.checkpoint is None else Checkpoint.open(self, X, n)
@@ -318,15 +323,18 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         """Whether P is symmetric by construction, or has been checked for symmetry."""
         return (self.affinity is None or self.takes_affinity) and self.latent.normalized != "rows"
 
-    def _check_resources(self, X: Any, affinity: Affinity | None, method: str, execution: Execution) -> None:
+    def check_resources(self, X: Any) -> None:
         """Raise if there is not enough memory, and warn if the fit may take hours, before any work is done."""
+        n = count_points(X)
+        affinity, method = self._make_affinity(n), choose_method(self.method, n, self.n_components)
         beside = bytes_per_pair(symmetric=self._is_symmetric, doubly_stochastic=self.latent.doubly_stochastic)
         if affinity is None:
             require_memory_for_affinity(X, beside)
         else:
             require_memory_for_points(X, affinity, beside)
         if method == "exact":
-            warn_of_long_sums(type(self).__name__, count_points(X), self.n_components, self.max_iter, execution)
+            execution = choose_execution(self.n_jobs)
+            warn_of_long_sums(type(self).__name__, n, self.n_components, self.max_iter, execution)
 
     def _keep_report_of(self, affinity: Affinity | None) -> None:
         """Keep the report of the affinity, and the perplexity for new points."""

@@ -107,6 +107,16 @@ class PointBlocks:
         """Return one column."""
         return np.concatenate([block[:, place] for _, block in self])
 
+    def outline(self, n_components: int | None = None) -> Array:
+        """Return an array with the shape and type that the points, or their components, will have in memory.
+
+        It takes no memory itself, and serves to estimate what a fit to the points needs before they are read.
+        """
+        n, p = self.shape
+        if n_components is None or n_components >= min(n, p):
+            return np.broadcast_to(np.zeros((), self.dtype), self.shape)
+        return np.broadcast_to(np.zeros((), np.float32), (n, n_components))
+
     def to_array(self) -> Array:
         """Read all points into memory."""
         n, p = self.shape

@@ -8,7 +8,6 @@ rounding errors. If there are too many of them, the sums are `rough`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,8 @@ Indices = NDArray[np.intp]
 NO_POINTS: Indices = np.empty(0, dtype=np.intp)
 
 
-class GridState(NamedTuple):
+@dataclass(frozen=True)
+class GridState:
     """State of `GridSums`, from which another process can continue.
 
     Attributes

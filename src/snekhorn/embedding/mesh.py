@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +83,8 @@ class SortedPoints:
     first: NDArray[np.uint32]
 
 
-class MeshState(NamedTuple):
+@dataclass(frozen=True)
+class MeshState:
     """What the mesh for the next layout depends on; the mesh itself can be built from it again.
 
     Attributes

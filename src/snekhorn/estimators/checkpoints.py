@@ -80,7 +80,7 @@ MESH: dict[str, Part] = {
 }
 
 GRID: dict[str, Part] = {
-    "mesh": OrNone(Record(MESH, build_mesh_state, MeshState._asdict)),
+    "mesh": OrNone(Record(MESH, build_mesh_state)),
     "n_far": COUNT,
     "rough": Flag(),
 }
@@ -102,7 +102,7 @@ DESCENT: dict[str, Part] = {
     "iterations": Numbers(COUNT),
     "losses": Numbers(Number()),
     "charges": OrNone(Array("f", ("n",), low=0)),
-    "grid": OrNone(Record(GRID, GridState, GridState._asdict)),
+    "grid": OrNone(Record(GRID, GridState)),
 }
 
 

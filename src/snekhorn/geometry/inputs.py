@@ -71,7 +71,7 @@ def check_squares(X: Any) -> None:
 
 
 def check_largest(largest: float, shape: tuple[int, int]) -> None:
-    """Raise if the squared differences between entries up to `largest` could overflow when summed."""
+    """Raise if the squared differences between entries up to this size could overflow when summed."""
     if largest > np.sqrt(float(np.finfo(float).max) / shape[0] / shape[1]) / 2.0:
         raise InputError(
             f"X has entries as large as {largest:.3g} in absolute value, so their squares overflow; scale X down."

@@ -25,7 +25,7 @@ ALLOWED = {
     "embedding": CORE | {"geometry", "solvers"},
     "estimators": CORE | {"affinities", "embedding", "geometry", "io", "registry", "solvers"},
     "metrics": CORE | {"geometry"},
-    "io": {"errors", "runtime"},
+    "io": {"errors", "geometry", "runtime"},
     "anndata": {"embedding", "errors", "estimators", "geometry", "io", "runtime"},
     "colors": set(),
     "plots": {"colors", "errors", "geometry", "runtime"},

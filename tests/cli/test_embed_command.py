@@ -344,3 +344,9 @@ def test_an_empty_title_is_no_title(folder, snekhorn):
     args = ("embed", "digits.csv", "--no-scores", "--max-iter", 5, "--quiet")
     snekhorn(*args, "--html", "a.html", "--title", "")
     assert "digits.csv" not in (folder / "a.html").read_text()
+
+
+def test_a_page_of_many_points_is_a_sample(folder, snekhorn, monkeypatch):
+    monkeypatch.setattr("snekhorn.page.html_page.MAX_POINTS", 100)
+    np.savetxt("Z.csv", np.random.default_rng(0).normal(size=(150, 2)), delimiter=",", header="x,y", comments="")
+    assert "a random sample of 100 of the 150 points" in snekhorn("view", "Z.csv", "--no-open").stderr

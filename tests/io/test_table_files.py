@@ -13,6 +13,7 @@ from scipy import sparse
 
 from snekhorn.io import InputError, read_table
 from snekhorn.io.csv_files import BLOCK_BYTES
+from snekhorn.io.table import column_values
 
 from ..helpers import dense
 
@@ -284,3 +285,14 @@ def test_numbers_that_may_name_the_rows(name, values, noted, tmp_path):
     assert any(f"--id {name}" in note for note in read_table(path).notes) is noted
     assert not read_table(path, columns=[name, "a"]).notes
     assert read_table(path).columns == [name, "a", "b"]
+
+
+@pytest.mark.parametrize("encoded", [False, True])
+def test_text_of_many_rows_is_shared(encoded):
+    """Equal values are one object, and missing ones are None."""
+    parts = [["a", None, "b"], [], ["b", "a", None]]
+    chunks = [pa.array(part, pa.string()) for part in parts]
+    column = pa.chunked_array([chunk.dictionary_encode() for chunk in chunks] if encoded else chunks)
+    found = column_values(pa.table({"kind": column}), "kind")
+    assert found.tolist() == [value for part in parts for value in part]
+    assert found[0] is found[4]

@@ -53,6 +53,14 @@ def file(tmp_path_factory):
     return file
 
 
+def test_a_sample_is_said_to_be_one(opened, tmp_path):
+    write_page(tmp_path / "sample.html", Z, TABLE.select(["kind", "depth"]), max_points=500)
+    page = opened(tmp_path / "sample.html")
+    settle(page)
+    assert page.locator("#count").inner_text() == "500 points, a random sample of 10,000"
+    assert page.locator("#color option").all_inner_texts() == ["nothing", "kind", "depth", "row"]
+
+
 @pytest.fixture
 def opened(browser, file):
     """Open the page; fail if it uses the network or logs a message."""

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from snekhorn.errors import InputError
 from snekhorn.page import write_page
 
 from .reading import Page
@@ -141,3 +142,27 @@ def test_unknown_columns_get_a_suggestion(Z, parameter, tmp_path):
     with pytest.raises(ValueError, match=f"{parameter}='zzz' is not a column.*available: none"):
         write_page(tmp_path / "page.html", Z, **{parameter: "zzz"})
     assert not list(tmp_path.iterdir())
+
+
+def test_many_points_are_sampled(rng):
+    points = rng.normal(size=(1000, 2)).astype(np.float32)
+    table = pa.table({"kind": ["a", "b"] * 500, "row": np.arange(1000) * 10})
+    page = Page(written(points, table, max_points=100))
+    assert (page.header["n"], page.header["total"]) == (100, 1000)
+    _, rows = page.column("input_row")  # "row" is taken
+    rows = np.array(rows, dtype=int)
+    assert len(set(rows)) == 100
+    assert 300 < rows.mean() < 700
+    np.testing.assert_array_equal(page.numbers("x", "f4"), points[rows, 0])
+    assert page.column("kind")[1] == [table["kind"][row].as_py() for row in rows.tolist()]
+    assert page.header["columns"][page.header["ids"]]["name"] == "input_row"
+    assert Page(written(points, max_points=100)).header["columns"][0]["name"] == "row"
+    named = Page(written(points, table, ids="row", max_points=100))
+    assert [column["name"] for column in named.header["columns"]] == ["kind", "row"]
+    for whole in (written(points, table), written(points, table, max_points=None)):
+        assert Page(whole).header["n"] == Page(whole).header["total"] == 1000
+
+
+def test_bad_numbers_of_points(Z):
+    with pytest.raises(InputError, match="max_points must be"):
+        written(Z, max_points=0)

@@ -8,6 +8,7 @@ from snekhorn.plots.canvas import limits
 from snekhorn.plots.panels import (
     FAINTEST,
     LARGEST_POINT,
+    LEAST_FAINT,
     MAX_PIXELS,
     SMALLEST_POINT,
     average_numbers,
@@ -75,11 +76,16 @@ def test_colours_are_blended_by_their_shares():
 
 
 def test_opacity_grows_with_the_logarithm_of_the_count():
-    opacity = _blend([[0], [0] * 4, [0] * 16, [], [0] * 64, [0] * 64])[:, 3]
+    opacity = _blend([[0], [0] * 2, [0] * 4, [], [0] * 8, [0] * 8])[:, 3]
     assert opacity[0] == pytest.approx(FAINTEST)
     assert opacity[3] == 0.0
     assert opacity[4] == 1.0
     np.testing.assert_allclose(np.diff(opacity[[0, 1, 2, 4]]), (1.0 - FAINTEST) / 3.0)
+
+
+def test_a_single_point_is_fainter_beside_crowded_pixels():
+    faintest = [_blend([[0], [0] * many, [0] * many])[0, 3] for many in (10, 40, 400, 40_000)]
+    np.testing.assert_allclose(faintest, [FAINTEST, FAINTEST / 2.0, LEAST_FAINT, LEAST_FAINT])
 
 
 def test_missing_values_show_only_in_pixels_without_other_points():

@@ -107,6 +107,10 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
             execution=execution,
         )
         self.n_features_in_ = cost.n_points if isinstance(X, NeighborGraph) else _count_columns(X)
+        return self.fit_costs(cost)
+
+    def fit_costs(self: Self, cost: Cost) -> Self:
+        """Compute the affinity of these costs."""
         self.__dict__.pop("perplexity_", None)  # left by an earlier fit
         P, report = self.compute(cost)
         check_sparse(P, f"the affinity that {type(self).__name__}.compute returns")

@@ -11,9 +11,8 @@ import typer
 from ..errors import InputError
 from ..io import check_output, read_layouts
 from . import options
-from .layout_names import page_note
 from .options import split
-from .output_files import PAGES, PLOTS, color_values, draw, write_each
+from .output_files import PAGES, PLOTS, color_values, draw, note_page, write_each
 from .session import session
 
 Color = Annotated[str | None, typer.Option("--color", "-c", help="Column to colour the points by.")]
@@ -76,8 +75,7 @@ def view(
                 raise InputError(
                     f"{embedding} is {d}-dimensional, but the page shows only two dimensions; use 'snekhorn plot'."
                 )
-        if note := page_note(found.layouts):
-            run.note(note)
+        note_page(run, found.layouts, len(found.only))
         name = embedding.name if title is None else title
         write_each(run, {out: lambda file: write_page(file, found.only, found.metadata, color=color, title=name)})
         run.result({"n_points": len(found.only), "files": {"html": str(out)}}, f"page: {out}")

@@ -15,7 +15,7 @@ from ..registry import METHODS
 from ..runtime.checks import check_jobs
 from . import options
 from .input_points import Points, Source, read_points
-from .layout_names import LayoutValues, layout_title, page_note
+from .layout_names import LayoutValues, layout_title
 from .layout_report import LayoutReport, measure
 from .options import (
     DEFAULT_EXAGGERATION,
@@ -25,7 +25,7 @@ from .options import (
     parse_perplexities,
     split,
 )
-from .output_files import Outputs, default_outputs, draw, save_model, write_each
+from .output_files import Outputs, default_outputs, draw, note_page, save_model, write_each
 from .session import USER_ERRORS, Session, session
 
 if TYPE_CHECKING:
@@ -67,6 +67,9 @@ def embed(  # noqa: PLR0913
     save_model: Annotated[
         Path | None, typer.Option(help="Model for 'snekhorn transform' and snekhorn.load: .npz.")
     ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Folder for the state of a long run; the same command resumes from it.")
+    ] = None,
     color: Annotated[str | None, typer.Option(help="Column to colour the points by.  (default: the label)")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the plot and the page.  (default: the file name)")] = None,
     scores: Annotated[bool, typer.Option(help="Measure how faithful the layout is to the data.")] = True,
@@ -99,6 +102,8 @@ def embed(  # noqa: PLR0913
         outputs = Outputs(out, plot, html, save_model)
         outputs = outputs if outputs.paths else default_outputs(input, method)
         outputs.check([input], force=force, several=values.several)
+        if checkpoint is not None:
+            _check_checkpoint(run, checkpoint, several=values.several)
         if dimensions != 2 and outputs.html is not None:
             raise InputError(f"the page is 2-dimensional, but --dimensions is {dimensions}; use --out or --plot.")
         model = METHODS[method].load()(
@@ -113,10 +118,20 @@ def embed(  # noqa: PLR0913
             n_jobs=jobs,
             random_state=seed,
             verbose=run.shows_progress,
+            checkpoint=checkpoint,
         )
         model.check_parameters()  # before a long file is read
         source = Source(input, split(columns, "--columns"), label, id, rep)
-        points = read_points(run, source, metric=metric, pca=pca, standardize=standardize, seed=seed, n_jobs=jobs)
+        points = read_points(
+            run,
+            source,
+            metric=metric,
+            pca=pca,
+            standardize=standardize,
+            seed=seed,
+            n_jobs=jobs,
+            check_resources=model.check_resources,
+        )
         _check_color(run, points.table, color)
         fitted = _fit(run, model, points.X, values)
         report = LayoutReport.of(input, method, points, fitted)
@@ -131,10 +146,22 @@ def embed(  # noqa: PLR0913
             title=input.name if title is None else title,
             escape_formulas=escape_formulas,
         )
-        if outputs.html and (note := page_note(fitted)):
-            run.note(note)
+        if outputs.html:
+            note_page(run, fitted, points.X.shape[0])
         write_each(run, writers)
         run.result(report.facts(outputs), report.text(outputs, run))
+
+
+def _check_checkpoint(run: Session, folder: Path, *, several: bool) -> None:
+    """Raise if a checkpoint cannot serve this run, and print a note if the run resumes."""
+    from ..estimators.checkpoints import stages_in
+
+    if several:
+        raise InputError(
+            "--checkpoint holds one layout, but several were requested; pass one --perplexity and one --exaggeration."
+        )
+    if stages := stages_in(folder):
+        run.note(f"resuming from the {stages[-1]} in {folder}")
 
 
 def _check_color(run: Session, table: Table, color: str | None) -> None:

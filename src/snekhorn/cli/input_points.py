@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..geometry.point_blocks import MANY_COLUMNS, PointBlocks
+from ..io.table_files import has_numbered_columns
 from .session import Session
 
 if TYPE_CHECKING:
     from ..geometry.preprocessing import Preprocessing
     from ..io import Table
 
-ARRAY_SUFFIXES = (".npy", ".npz", ".mtx", ".mtx.gz")  # formats whose columns have no names
 FEW_ROWS = 10  # with fewer rows, distinct values do not show whether a column is a label or an id
 UNEQUAL = 100.0  # ratio of standard deviations above which columns probably have different units
-MANY_COLUMNS = 50  # more columns are reduced to this many principal components, as in the paper
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Source:
 
     def column_names(self, table: Table) -> list[str] | None:
         """Return the column names, or None if the columns are only numbered."""
-        numbered = self.columns is None and self.path.name.lower().endswith(ARRAY_SUFFIXES)
+        numbered = self.columns is None and has_numbered_columns(self.path)
         return None if numbered else table.columns
 
 
@@ -71,8 +72,13 @@ def read_points(
     standardize: bool,
     seed: int,
     n_jobs: int | None,
+    check_resources: Callable[[Any], None] | None = None,
 ) -> Points:
-    """Read a file, standardise its columns if requested, and reduce many columns to principal components."""
+    """Read a file, standardise its columns if requested, and reduce many columns to principal components.
+
+    `check_resources` raises if points of this shape and type need too much memory. It is called before they are read,
+    if they are read by blocks.
+    """
     from ..geometry.distance_metrics import check_metric
     from ..geometry.preprocessing import Preprocessing
 
@@ -85,10 +91,12 @@ def read_points(
     n, p = table.X.shape
     if n < 2:
         raise InputError(f"{source.path} has 1 row; a layout needs at least 2 points.")
-    if not standardize:
-        note_unequal_columns(run, table)
     default = MANY_COLUMNS if metric in ("sqeuclidean", "euclidean") else 0
     n_components = default if pca is None else pca
+    if isinstance(table.X, PointBlocks) and check_resources is not None:
+        check_resources(table.X.outline(n_components or None))
+    if not standardize:
+        note_unequal_columns(run, table)
     preprocessing = Preprocessing(
         standardize=standardize, n_components=n_components or None, random_state=seed, n_jobs=n_jobs
     )
@@ -97,10 +105,14 @@ def read_points(
         stage = f"reducing {p:,} columns to {n_components} principal components"
     elif standardize:
         stage = "standardising columns"
-    elif names is None:
-        return Points(table, table.X, None)
     else:
-        return Points(table, table.X, preprocessing.fit(table.X, feature_names=names))
+        if names is not None:
+            preprocessing.fit(table.X, feature_names=names)
+        X = table.X
+        if isinstance(X, PointBlocks):
+            with run.stage("read", f"reading {n:,} points with {p:,} columns"):
+                X = X.to_array()
+        return Points(table, X, None if names is None else preprocessing)
     with run.stage("pca", stage):
         preprocessing.fit(table.X, feature_names=names)
         return Points(table, preprocessing.transform(table.X), preprocessing)

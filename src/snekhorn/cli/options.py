@@ -23,7 +23,13 @@ DEFAULT_PERPLEXITY = 30.0
 DEFAULT_EXAGGERATION = 1.0
 FORMATS = "CSV, TSV, Parquet, Arrow, NPY, NPZ, MTX or H5AD, according to the suffix"
 
-Input = Annotated[Path, typer.Argument(help=f"File of points, one per row: {FORMATS}.", show_default=False)]
+Input = Annotated[
+    Path,
+    typer.Argument(
+        help=f"File of points, one per row: {FORMATS}; or a folder of Parquet or NPY blocks, or a Zarr array.",
+        show_default=False,
+    ),
+]
 Layout = Annotated[
     Path, typer.Argument(help="Layout from 'snekhorn embed', or any table that starts with columns x and y.")
 ]

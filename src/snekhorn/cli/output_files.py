@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from ..io.layout_files import TABLE_SUFFIXES as TABLES
 from ..io.table import column_values
 from ..io.table_files import READERS
 from .input_points import Points
-from .layout_names import layout_title, sheet_columns
+from .layout_names import layout_title, page_note, sheet_columns
 from .session import USER_ERRORS, Session
 
 if TYPE_CHECKING:
@@ -62,18 +62,31 @@ class Outputs:
 def check_files(outputs: list[tuple[Path, tuple[str, ...]]], inputs: list[Path], *, force: bool) -> None:
     """Raise if a file cannot be written, is given twice, or is an input."""
     taken = {path.resolve() for path in inputs}
+    folders = {path for path in taken if path.is_dir()}
     for path, suffixes in outputs:
         check_output(path, suffixes, force=force)
         if path.resolve() in taken:
             raise InputError(f"{path} is given twice, or is also an input; choose another name.")
+        if path.resolve().parent in folders:
+            raise InputError(f"{path} would be written among the blocks of the input; choose another folder.")
         taken.add(path.resolve())
 
 
 def default_outputs(input: Path, method: str) -> Outputs:
     """Name a table, a plot and a page after the input, in the current folder."""
-    suffix = next((suffix for suffix in sorted(READERS, key=len)[::-1] if input.name.lower().endswith(suffix)), "")
-    stem = f"{input.name[: len(input.name) - len(suffix)]}.{method}"
+    name = input.name or input.resolve().name  # the folder "." has no name
+    suffix = next((suffix for suffix in sorted(READERS, key=len)[::-1] if name.lower().endswith(suffix)), "")
+    stem = f"{name[: len(name) - len(suffix)]}.{method}"
     return Outputs(Path(f"{stem}.parquet"), Path(f"{stem}.png"), Path(f"{stem}.html"))
+
+
+def note_page(run: Session, keys: Iterable[str], n: int) -> None:
+    """Print notes if the page does not show everything: only the first of several layouts, or a sample of n points."""
+    from ..page import sample_note
+
+    for note in (page_note(keys), sample_note(n)):
+        if note is not None:
+            run.note(note)
 
 
 def write_each(run: Session, writers: dict[Path, Callable[[Path], None]]) -> None:

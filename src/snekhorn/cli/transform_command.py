@@ -11,10 +11,10 @@ import typer
 
 from ..errors import InputError
 from ..io import Layouts, Table, write_layouts
-from ..io.table_files import check_input
+from ..io.table_files import check_input, has_numbered_columns
 from ..runtime.checks import check_jobs
 from . import options
-from .input_points import ARRAY_SUFFIXES, Source
+from .input_points import Source
 from .output_files import Outputs, write_each
 from .session import Session, session
 
@@ -88,7 +88,7 @@ def _read_new_points(run: Session, model: Any, source: Source) -> tuple[Table, A
         table = source.read()
         positions = column_positions(names, table.columns)
         return table, table.X if table.columns == names else table.X[:, positions]
-    elif path.name.lower().endswith(ARRAY_SUFFIXES) and not all(name.startswith("column_") for name in names):
+    elif has_numbered_columns(path) and not all(name.startswith("column_") for name in names):
         table = source.read()  # an array has no column names to match
     else:
         table = Source(path, names, source.label, source.id, source.rep, of_model=True).read()

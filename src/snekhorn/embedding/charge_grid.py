@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..runtime.execution import Execution
 from .charge_sums import Array, DirectSums, Field, Kernel
 from .far_points import outside_densest_box
-from .mesh import LARGEST_CHARGE, Mesh, MeshField, corners
+from .mesh import LARGEST_CHARGE, Mesh, MeshField, MeshState, corners
 from .mesh_size import DEFAULT, TIGHT, Accuracy, choose_radius, widest_extent
 
 MOST_PAIRS = 2**27  # pairs summed directly, in the time of a step on the largest mesh; with fewer, more sums are rough
@@ -28,6 +28,25 @@ NOISE = {np.float32: 1e-6, np.float64: 1e-9}  # rounding error relative to the l
 
 Indices = NDArray[np.intp]
 NO_POINTS: Indices = np.empty(0, dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class GridState:
+    """State of `GridSums`, from which another process can continue.
+
+    Attributes
+    ----------
+    mesh : MeshState or None
+        State of the mesh; None before the first layout.
+    n_far : int
+        Number of points that the mesh left out when it was built.
+    rough : bool
+        Whether the last sums are less accurate than they should be.
+    """
+
+    mesh: MeshState | None = None
+    n_far: int = 0
+    rough: bool = False
 
 
 class GridSums:
@@ -48,6 +67,18 @@ class GridSums:
         self._direct = DirectSums(kernel, execution)
         self._mesh: Mesh | None = None
         self._n_far = 0  # number of points that the mesh left out when it was built
+
+    @property
+    def state(self) -> GridState:
+        """State from which the sums can continue in another process."""
+        return GridState(None if self._mesh is None else self._mesh.state, self._n_far, self.rough)
+
+    def restore(self, state: GridState) -> None:
+        """Continue from a state."""
+        self._mesh = None
+        if state.mesh is not None:
+            self._mesh = Mesh.restored(state.mesh, self.kernel, self.accuracy, self.execution)
+        self._n_far, self.rough = state.n_far, state.rough
 
     def __call__(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         mesh, apart = self._divide(Z, charges)

@@ -15,6 +15,7 @@ from ..errors import NumericalOverflowError
 from ..runtime.execution import Execution
 from ..runtime.interrupts import delayed_interrupts
 from ..solvers.descent_steps import Optimizer
+from .charge_grid import GridState
 from .charge_sums import Array
 from .latent import SumMethod
 from .objective import Objective
@@ -86,6 +87,40 @@ class EmbeddingReport:
         return f"{self.reason} ({iterations}{loss}{gap})"
 
 
+@dataclass(frozen=True)
+class DescentState:
+    """State of a descent after a check, from which another process continues with the same bits.
+
+    Attributes
+    ----------
+    Z, accepted : array of shape (n, d)
+        The layout, and the layout at the last check without an increase of the loss.
+    order : array of shape (n,)
+        Order of the points in all other arrays.
+    damping, accepted_loss, n_still, n_iter, iterations, losses
+        See `EmbeddingReport`, and the attributes of the descent.
+    optimizer : dict
+        State of the optimiser.
+    charges : array of shape (n,) or None
+        Charges, if Q is doubly stochastic.
+    grid : GridState or None
+        State of the sums over all pairs, if they are computed on a grid.
+    """
+
+    Z: Array
+    order: NDArray[np.intp]
+    damping: float
+    accepted_loss: float
+    accepted: Array
+    n_still: int
+    n_iter: int
+    iterations: list[int]
+    losses: list[float]
+    optimizer: dict[str, Any]
+    charges: Array | None
+    grid: GridState | None
+
+
 def minimize(
     objective: Objective,
     Z: Array,
@@ -94,6 +129,8 @@ def minimize(
     *,
     callbacks: Sequence[Callback] = (),
     verbose: bool = False,
+    start: DescentState | None = None,
+    keep: Callable[[DescentState], None] | None = None,
 ) -> tuple[Array, EmbeddingReport]:
     """Minimise the objective, starting from the layout Z; return the final layout and the report.
 
@@ -108,9 +145,16 @@ def minimize(
         Functions called at every check with (iteration, loss, layout); the descent stops if one of them returns True.
     verbose : bool
         Whether to show progress.
+    start : DescentState or None
+        State to continue from instead of Z.
+    keep : callable or None
+        Called with the state after every check; it must not change the state.
     """
     with tqdm(total=schedule.n_iter, disable=not verbose, unit="it") as bar:
         descent = _Descent(objective, Z, optimizer, schedule, callbacks, bar)
+        descent.keep = keep
+        if start is not None:
+            descent.restore(start)
         try:
             reason = descent.run()
         except KeyboardInterrupt:
@@ -143,22 +187,25 @@ class _Descent:
         self.accepted = (np.inf, self.Z)  # loss and layout at the last check without an increase
         self.n_still = 0  # consecutive checks without a sufficient decrease
         self.report = EmbeddingReport()
+        self.keep: Callable[[DescentState], None] | None = None
 
     def run(self) -> Stop:
         early, main = self.schedule.early, self.schedule.main
-        self.start_phase()
-        for _ in range(early.n_iter):
+        if self.report.n_iter == 0:
+            self.start_phase()
+        while self.report.n_iter < early.n_iter:
             self.step(early, early.momentum)
             if self.check_is_due():
                 if self.check():
                     return Stop.CALLBACK
                 if self.has_diverged():
                     self.return_to_accepted()
-        if early.n_iter:
+                self.keep_state()
+        if self.report.n_iter == early.n_iter > 0:
             self.optimizer.reset()
             self.start_phase()
-        for i in range(main.n_iter):
-            self.step(main, self.schedule.momentum_at(i))
+        while self.report.n_iter < self.schedule.n_iter:
+            self.step(main, self.schedule.momentum_at(self.report.n_iter - early.n_iter))
             if self.check_is_due():
                 if self.check():
                     return Stop.CALLBACK
@@ -166,7 +213,41 @@ class _Descent:
                     self.return_to_accepted()
                 elif self.has_converged():
                     return Stop.CONVERGED
+                self.keep_state()
         return Stop.MAX_ITER
+
+    def keep_state(self) -> None:
+        if self.keep is None:
+            return
+        charges, grid = self.objective.state
+        state = DescentState(
+            Z=self.Z,
+            order=self.order,
+            damping=self.damping,
+            accepted_loss=self.accepted[0],
+            accepted=self.accepted[1],
+            n_still=self.n_still,
+            n_iter=self.report.n_iter,
+            iterations=self.report.iterations,
+            losses=self.report.losses,
+            optimizer=self.optimizer.state,
+            charges=charges,
+            grid=grid,
+        )
+        self.keep(state)
+
+    def restore(self, state: DescentState) -> None:
+        """Continue from a state, with copies of its arrays."""
+        self.objective.permute(state.order)
+        self.objective.restore(state.charges, state.grid)
+        steps = {name: value.copy() if hasattr(value, "copy") else value for name, value in state.optimizer.items()}
+        self.optimizer.restore(steps)
+        self.Z, self.order = state.Z.copy(), state.order
+        self.accepted = (state.accepted_loss, state.accepted)
+        self.damping, self.n_still = state.damping, state.n_still
+        self.report.n_iter, self.report.iterations = state.n_iter, [*state.iterations]
+        self.report.losses = [*state.losses]
+        self.bar.update(state.n_iter)
 
     def start_phase(self) -> None:
         self.sort_points()

@@ -83,6 +83,29 @@ class SortedPoints:
     first: NDArray[np.uint32]
 
 
+@dataclass(frozen=True)
+class MeshState:
+    """What the mesh for the next layout depends on; the mesh itself can be built from it again.
+
+    Attributes
+    ----------
+    low, high : tuple of float
+        Corners of the layout for which the mesh was built.
+    radius : float
+        Radius of the near part.
+    n_pairs : float
+        Number of near pairs of the first layout.
+    crowded : bool
+        Whether the last layout had many more near pairs.
+    """
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    radius: float
+    n_pairs: float = 0.0
+    crowded: bool = False
+
+
 class Mesh:
     """Grid over a box, with the convolution by the far part of the kernel.
 
@@ -106,7 +129,7 @@ class Mesh:
         accuracy: Accuracy,
         execution: Execution,
     ) -> None:
-        self.radius, self.crowded = radius, False
+        self.corners, self.radius, self.crowded = (low, high), radius, False
         self.n_pairs = 0.0  # number of near pairs of the first layout
         self.execution, self.same = execution, accuracy.same
         width = accuracy.of(kernel).width
@@ -143,6 +166,19 @@ class Mesh:
         low, high = corners(Z, execution)
         radius, _ = choose_radius(Z, low, high, kernel, accuracy, execution)
         return cls(low, high, radius, kernel, accuracy, execution)
+
+    @classmethod
+    def restored(cls, state: MeshState, kernel: Kernel, accuracy: Accuracy, execution: Execution) -> Mesh:
+        """Build the mesh of this state."""
+        mesh = cls(np.array(state.low), np.array(state.high), state.radius, kernel, accuracy, execution)
+        mesh.n_pairs, mesh.crowded = state.n_pairs, state.crowded
+        return mesh
+
+    @property
+    def state(self) -> MeshState:
+        """State from which the mesh can be restored."""
+        low, high = (tuple(map(float, corner)) for corner in self.corners)
+        return MeshState(low, high, self.radius, self.n_pairs, self.crowded)
 
     def suits(self, low: Array, high: Array) -> bool:
         """Return whether a layout with these corners fits into the mesh and needs no other one."""

@@ -28,6 +28,7 @@ from ..geometry.inputs import check_no_empty_row
 from ..kernels.attraction import attract, attract_packed, energy, pack
 from ..kernels.graph_rows import permute_rows
 from ..runtime.execution import Execution
+from .charge_grid import GridState, GridSums
 from .charge_sums import OVERFLOW, Array, Kernel
 from .latent import Latent, SumMethod, make_charge_sums
 from .normalizations import DoublyStochastic, Normalization
@@ -184,6 +185,20 @@ class Objective:
         self._indptr, (self._indices, self._data) = indptr, new
         self.row_sums, self.mass = self.row_sums[order], self.mass[order]
         self.normalization.permute(order)
+
+    @property
+    def state(self) -> tuple[Array | None, GridState | None]:
+        """Charges of a doubly stochastic Q, and the state of the grid: what the next gradient depends on, beside P."""
+        charges = self.normalization.charges if isinstance(self.normalization, DoublyStochastic) else None
+        sums = self.normalization.sums
+        return charges, sums.state if isinstance(sums, GridSums) else None
+
+    def restore(self, charges: Array | None, grid: GridState | None) -> None:
+        """Continue from a state."""
+        if isinstance(self.normalization, DoublyStochastic):
+            self.normalization.charges = charges
+        if grid is not None and isinstance(self.normalization.sums, GridSums):
+            self.normalization.sums.restore(grid)
 
     def reset(self) -> None:
         """Forget the layouts so far, after one that overflowed."""

@@ -38,6 +38,8 @@ from .model_parts import (
     Text,
 )
 
+NOT_KEPT = ("checkpoint",)  # parameters of a fit that are no part of the model
+
 Check = Callable[[Any, Mapping[str, Any]], None]
 
 COUNT = Number(low=0, whole=True)
@@ -70,7 +72,7 @@ SOLVE_REPORT: dict[str, Part] = {
 }
 
 REFERENCE: dict[str, Part] = {
-    "X": OrNone(Matrix(("n", "p"))),
+    "X": OrNone(Matrix(("n", "q"))),  # q columns: those of X, or its principal components
     "metric": Text(),
     "dtype": Text(("float64", "float32")),
 }
@@ -105,7 +107,7 @@ LAYOUT: dict[str, Part] = {
     "_reference": Record(REFERENCE, build_reference, reference_parts),
     "_sklearn_output_config": Record(OUTPUT, take_apart=dict, optional=frozenset(OUTPUT)),
 }
-OPTIONAL = frozenset({"affinity_report_", "perplexity_", "feature_names_in_", "_sklearn_output_config"})
+OPTIONAL = frozenset({"affinity_report_", "perplexity_", "feature_names_in_", "reduction_", "_sklearn_output_config"})
 
 PREPROCESSING: dict[str, Part] = {
     "n_features_in_": Size("p"),
@@ -181,7 +183,8 @@ def contents_of(kind: Any) -> Record:
     parameters["callbacks"] = LeftOut()
     without = () if kind.latent.doubly_stochastic else ("potential_",)
     parts = {name: part for name, part in LAYOUT.items() if name not in without}
-    return Record({**parts, **parameters}, _builder(kind, parameters, check_layout_model), vars, OPTIONAL)
+    parts["reduction_"] = contents_of(Preprocessing)
+    return Record({**parts, **parameters}, _builder(kind, parameters, check_layout_model), _kept, OPTIONAL)
 
 
 def check_layout_model(model: Any, parts: Mapping[str, Any]) -> None:
@@ -193,8 +196,12 @@ def check_layout_model(model: Any, parts: Mapping[str, Any]) -> None:
     for name in ("affinity_report_", "perplexity_"):
         if not model.takes_affinity and not hasattr(model, name):
             raise PartError(f"{name!r} is missing")
-    if parts["_reference"].metric == "precomputed" and model.n_features_in_ != n:
+    reference, reduction = parts["_reference"], parts.get("reduction_")
+    if reference.metric == "precomputed" and model.n_features_in_ != n:
         raise PartError(f"n_features_in_ is {model.n_features_in_}, but there are costs to {n} points")
+    expected = model.n_features_in_ if reduction is None else reduction.n_features_out
+    if reference.X is not None and reference.X.shape[1] != expected:
+        raise PartError(f"the training points have {reference.X.shape[1]} columns, but there should be {expected}")
 
 
 def check_preprocessing(model: Any, parts: Mapping[str, Any]) -> None:
@@ -251,7 +258,11 @@ def _builder(kind: Any, parameters: Mapping[str, Part], check: Check) -> Callabl
 
 
 def _parameters_of(kind: Any) -> list[str]:
-    return list(kind().get_params(deep=False))
+    return [name for name in kind().get_params(deep=False) if name not in NOT_KEPT]
+
+
+def _kept(model: Any) -> dict[str, Any]:
+    return {name: value for name, value in vars(model).items() if name not in NOT_KEPT}
 
 
 def _is_plain(value: Any) -> bool:

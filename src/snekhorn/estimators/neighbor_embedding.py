@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..affinities.affinity import Affinity
 from ..affinities.entropic import EntropicAffinity, entropic_weights
@@ -17,23 +17,21 @@ from ..affinities.symmetric_entropic import SymmetricEntropicAffinity
 from ..embedding.charge_sums import ROUGH_SUMS
 from ..embedding.descent import EmbeddingReport, Stop, minimize
 from ..embedding.initial_layout import pca_layout, random_layout, spectral_layout
-from ..embedding.latent import Latent, choose_method
+from ..embedding.latent import choose_method
 from ..embedding.objective import Objective, make_objective
 from ..embedding.placing import frozen_field, place
 from ..embedding.schedule import make_optimizer, make_schedule
-from ..errors import InputError, reported_as_input_errors
 from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY
-from ..geometry.inputs import check_affinity_matrix, check_finite, check_layout, check_squares
+from ..geometry.inputs import check_layout, check_squares
 from ..geometry.neighbor_index import NeighborIndex
 from ..runtime.execution import Execution, choose_execution, one_blas_thread
 from ..runtime.interrupts import delayed_interrupts
-from ..runtime.sparse_format import check_sparse
 from ..runtime.user_warnings import warn
+from .checkpoints import Checkpoint, fit_affinity
+from .embedding_input import EmbeddingInput
 from .layout_warnings import warn_of_layout
-from .parameters import EmbeddingParameters
 from .resources import (
     bytes_per_pair,
-    count_lists,
     count_points,
     require_memory_for_affinity,
     require_memory_for_points,
@@ -48,7 +46,7 @@ NEW_POINTS_AT_ONCE = 50_000  # placing a point takes 4 kB at perplexity 30, so l
 Self = TypeVar("Self", bound="NeighborEmbedding")
 
 
-class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, EmbeddingParameters):  # type: ignore[misc]
+class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, EmbeddingInput):  # type: ignore[misc]
     """Base class of all methods.
 
     Parameters
@@ -107,6 +105,10 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         Random seed for init="random". Other initial layouts depend on the data alone.
     verbose : bool, default=False
         Whether to show progress.
+    checkpoint : str, path or None, default=None
+        Folder in which `fit` stores its state: the neighbours, the affinity and, about once a minute, the descent. If
+        the process ends early, the same call resumes from the folder, and returns the same bits as without a break. The
+        folder remains, so that you can delete it when you have the results.
 
     Attributes
     ----------
@@ -132,9 +134,9 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         Number of columns of X.
     feature_names_in_ : ndarray of str
         Names of the columns of X, if X is a data frame.
+    reduction_ : Preprocessing
+        Reduction to principal components, if X was read by blocks and has more than 50 columns.
     """
-
-    latent: ClassVar[Latent]
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         """Copy the parameter descriptions, which are written only here, to the docstring of each method."""
@@ -149,7 +151,10 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         Parameters
         ----------
         X : array of shape (n, p)
-            Features, or the input that `metric` and `affinity` describe.
+            Features, or the input that `metric` and `affinity` describe. Features may also be a dask array, a Zarr
+            array, an HDF5 data set, the X of an AnnData object opened with ``backed="r"``, or a memory-mapped array of
+            more than 100 million values. They are then read by blocks, and if the metric is Euclidean, more than 50
+            columns are reduced to 50 principal components in single precision.
         y : None
             Ignored.
 
@@ -214,6 +219,10 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
 
     @one_blas_thread()
     def _fit(self, X: Any) -> None:
+        unread = self.unread_points(X)
+        if unread is not None:  # reading takes long, so everything else is checked first
+            self.check_parameters()
+            self.check_resources(unread)
         X = self.checked_input(X)
         self.check_parameters()
         n = count_points(X)
@@ -221,12 +230,19 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         Z = None if isinstance(self.init, str) else check_layout(self.init, (n, self.n_components))
         affinity = self._make_affinity(n)
         method = choose_method(self.method, n, self.n_components)
-        self._check_resources(X, affinity, method, execution)
+        if unread is None:
+            self.check_resources(X)
         if self.starts_from_pca and not isinstance(X, tuple):
             check_squares(X)  # before the long computation of P
-        P = X if affinity is None else affinity.fit_transform(X)
+        checkpoint = None if self.checkpoint is None else Checkpoint.open(self, X, n)
+        P = X
+        if affinity is not None:
+            P = affinity.fit_transform(X) if checkpoint is None else fit_affinity(affinity, X, checkpoint, execution)
         self._keep_report_of(affinity)
-        if Z is None:
+        start = None if checkpoint is None else checkpoint.load("layout")
+        if start is not None:
+            Z = start.Z
+        elif Z is None:
             Z = self.initial_layout(X, P)
         loops, symmetric = self.latent_self_loops, self._is_symmetric
         objective = make_objective(
@@ -244,7 +260,14 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         optimizer = make_optimizer(self.optimizer, (n, self.n_components), execution)
         with self.remedies_for_overflow():
             Z, report = minimize(
-                objective, Z, optimizer, schedule, callbacks=self.callback_list(), verbose=self.verbose
+                objective,
+                Z,
+                optimizer,
+                schedule,
+                callbacks=self.callback_list(),
+                verbose=self.verbose,
+                start=start,
+                keep=None if checkpoint is None else checkpoint.keep,
             )
         report.method = method
         self._finish(X, P, objective, Z, report)
@@ -271,38 +294,6 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         self.affinity_ = P
         self._reference = NeighborIndex(X, "precomputed" if self.takes_affinity else self.cost_metric)
         self.embedding_ = Z.astype(self._reference.dtype)
-
-    def checked_input(self, X: Any, *, reset: bool = True) -> Any:
-        """Return X as an array, a sparse matrix or neighbour lists, and record its columns."""
-        if self.takes_affinity:
-            if not reset:
-                raise InputError(
-                    "affinity='precomputed' has no information about new points; fit to features to use transform."
-                )
-            X = check_affinity_matrix(X, symmetric=self.latent.normalized != "rows")
-            self._note_columns_without_names(X.shape[1])
-            return X
-        if isinstance(X, tuple) and reset:
-            self._note_columns_without_names(count_lists(X))
-            return X
-        check_sparse(X, "X")
-        with reported_as_input_errors():
-            X = validate_data(
-                self,
-                X,
-                reset=reset,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                order="C",  # rounding depends on the memory order
-                ensure_all_finite=False,
-                ensure_min_samples=2 if reset else 1,
-            )
-        return check_finite(X, "X")
-
-    def _note_columns_without_names(self, n: int) -> None:
-        """Record n unnamed columns, and discard the names of an earlier fit."""
-        self.n_features_in_ = n
-        self.__dict__.pop("feature_names_in_", None)
 
     def _make_affinity(self, n: int) -> Affinity | None:
         """Return the affinity object that computes P, or None if X is P."""
@@ -332,15 +323,18 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         """Whether P is symmetric by construction, or has been checked for symmetry."""
         return (self.affinity is None or self.takes_affinity) and self.latent.normalized != "rows"
 
-    def _check_resources(self, X: Any, affinity: Affinity | None, method: str, execution: Execution) -> None:
+    def check_resources(self, X: Any) -> None:
         """Raise if there is not enough memory, and warn if the fit may take hours, before any work is done."""
+        n = count_points(X)
+        affinity, method = self._make_affinity(n), choose_method(self.method, n, self.n_components)
         beside = bytes_per_pair(symmetric=self._is_symmetric, doubly_stochastic=self.latent.doubly_stochastic)
         if affinity is None:
             require_memory_for_affinity(X, beside)
         else:
             require_memory_for_points(X, affinity, beside)
         if method == "exact":
-            warn_of_long_sums(type(self).__name__, count_points(X), self.n_components, self.max_iter, execution)
+            execution = choose_execution(self.n_jobs)
+            warn_of_long_sums(type(self).__name__, n, self.n_components, self.max_iter, execution)
 
     def _keep_report_of(self, affinity: Affinity | None) -> None:
         """Keep the report of the affinity, and the perplexity for new points."""

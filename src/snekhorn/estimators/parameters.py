@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os import PathLike
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..affinities.affinity import Affinity
 from ..affinities.balance import Balance, check_balance
 from ..embedding.descent import Callback
 from ..embedding.schedule import OptimizerName
-from ..errors import InputError, NumericalOverflowError
+from ..errors import InputError, InputTypeError, NumericalOverflowError
 from ..geometry.costs import count_neighbors
 from ..geometry.distance_metrics import check_metric
 from ..runtime.checks import check_choice, check_count, check_jobs, check_perplexity, check_positive, check_seed
@@ -49,6 +50,7 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
     ) -> None:
         self.n_components = n_components
         self.perplexity = perplexity
@@ -71,6 +73,7 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     @property
     def takes_affinity(self) -> bool:
@@ -112,6 +115,8 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
             check_count(self.verbose, "verbose", smallest=0)
         if any(not callable(callback) for callback in self.callback_list()):
             raise InputError(f"callbacks must be a callable, a list of callables or None; got {self.callbacks!r}.")
+        if self.checkpoint is not None and not isinstance(self.checkpoint, str | PathLike):
+            raise InputTypeError(f"checkpoint must be the name of a folder or None, got {self.checkpoint!r}.")
         self._check_affinity()
 
     @contextmanager

@@ -97,6 +97,8 @@ def _checked(
     """
     if perplexities is None and exaggerations is None:
         raise InputError("sweep has no values to fit; pass perplexities, exaggerations or both.")
+    if model.checkpoint is not None:
+        raise InputError("sweep computes several layouts, but a checkpoint holds one; set checkpoint=None.")
     if isinstance(model.affinity, Affinity):
         raise InputError(
             f"sweep does not take an affinity object, got affinity={model.affinity!r}; set affinity=None, or compute "

@@ -67,8 +67,12 @@ def largest_entry(X: Any) -> float:
 
 def check_squares(X: Any) -> None:
     """Raise if the squared differences between entries of X, dense or sparse, could overflow when summed."""
-    largest = largest_entry(X)
-    if largest > np.sqrt(float(np.finfo(float).max) / X.shape[0] / X.shape[1]) / 2.0:
+    check_largest(largest_entry(X), X.shape)
+
+
+def check_largest(largest: float, shape: tuple[int, int]) -> None:
+    """Raise if the squared differences between entries up to this size could overflow when summed."""
+    if largest > np.sqrt(float(np.finfo(float).max) / shape[0] / shape[1]) / 2.0:
         raise InputError(
             f"X has entries as large as {largest:.3g} in absolute value, so their squares overflow; scale X down."
         )

@@ -32,6 +32,13 @@ def find_neighbors(
     """Find the k nearest other points of every point; approximate=None chooses by the number of points."""
     with one_blas_thread():
         indices, costs, recall = _search(X, k, metric, execution, approximate=approximate)
+    return graph_of_lists(indices, costs, recall, X, metric, execution)
+
+
+def graph_of_lists(
+    indices: Indices, costs: Array, recall: float, X: Any, metric: str, execution: Execution
+) -> NeighborGraph:
+    """Return the graph of the lists (n, k) of neighbours that a search in X has found with this recall."""
 
     def search_among(points: NDArray[np.intp], k: int) -> NeighborGraph:
         return find_neighbors(X[points], k, metric, execution)

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.utils import check_array
@@ -22,12 +21,14 @@ from ..errors import InputError, did_you_mean, first_few, reported_as_input_erro
 from ..runtime.checks import check_choice, check_count, check_jobs, check_seed
 from ..runtime.execution import Execution, choose_execution, one_blas_thread, run_in_blocks
 from ..runtime.sparse_format import check_sparse
+from .block_components import COLUMNS_AT_ONCE, add_products, block_moments, iterated_axes, leading_axes
 from .inputs import check_finite, check_squares, largest_entry
+from .point_blocks import PointBlocks, as_blocks
 from .row_products import row_products
 
 FEW_COLUMNS = 2000  # with more columns, decomposing the covariance matrix takes longer than decomposing X
 ROWS_AT_ONCE = 4096  # rows converted to float64 at a time, so that a memory-mapped file is never copied in full
-COLUMNS_AT_ONCE = 128  # of a matrix of products; smaller blocks make products slower, larger keep fewer threads busy
+FLOAT32_SPREADS = (1e-15, 1e15)  # standard deviations whose squares single precision can hold
 SPARSE_FORMATS = ["csr", "csc", "coo"]
 
 Array = NDArray[Any]
@@ -39,6 +40,10 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
 
     With neither, X is returned unchanged. If the column names are known, `transform` selects the columns of a data
     frame by name, in any order, and ignores other columns.
+
+    X may also be a dask array, a Zarr array, an HDF5 data set, the X of an AnnData object opened with ``backed="r"``,
+    or a memory-mapped array of more than 100 million values. It is then read by blocks, in one pass to fit up to 2,000
+    columns and one to transform, and standardised columns and principal components are in single precision.
 
     Parameters
     ----------
@@ -116,10 +121,14 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
             The fitted transformer.
         """
         self.check_parameters()
-        check_sparse(X, "X")
-        with reported_as_input_errors():
-            X = validate_data(self, X, accept_sparse=SPARSE_FORMATS, ensure_all_finite=False, ensure_min_samples=2)
-        X = check_finite(X, "X")
+        if (blocks := as_blocks(X)) is not None:
+            self._note_columns_of(blocks)
+            X = blocks
+        else:
+            check_sparse(X, "X")
+            with reported_as_input_errors():
+                X = validate_data(self, X, accept_sparse=SPARSE_FORMATS, ensure_all_finite=False, ensure_min_samples=2)
+            X = check_finite(X, "X")
         n, p = X.shape
         if feature_names is not None:
             if len(feature_names) != p:
@@ -128,17 +137,22 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
                 )
             self.feature_names_in_ = np.array(feature_names, dtype=object)
         self.mean_, self.scale_, self.components_ = None, None, None
+        k = self.n_components if self.n_components is not None and self.n_components < min(n, p) else None
+        execution = choose_execution(self.n_jobs)
+        if blocks is not None:
+            if self.standardize or k is not None:
+                self._fit_blocks(blocks, k, execution)
+            return self
         if self.standardize:
             check_squares(X)
             self.mean_, self.scale_ = _moments(X)
-        if self.n_components is not None and self.n_components < min(n, p):
-            execution = choose_execution(self.n_jobs)
+        if k is not None:
             if self.standardize:
                 X = _standardized(X, self.mean_, self.scale_)  # now the columns have mean 0
-                _, axes = _principal_axes(X, self.n_components, self.random_state, execution)
+                _, axes = _principal_axes(X, k, self.random_state, execution)
                 self.components_ = np.ascontiguousarray(axes * _inverse(self.scale_))
             else:
-                self.mean_, self.components_ = _principal_axes(X, self.n_components, self.random_state, execution)
+                self.mean_, self.components_ = _principal_axes(X, k, self.random_state, execution)
         return self
 
     @one_blas_thread()
@@ -157,18 +171,14 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
             The preprocessed points, or X itself, dense or sparse, if there is nothing to compute.
         """
         check_is_fitted(self)
+        if (blocks := as_blocks(X)) is not None:
+            self._check_width(blocks)
+            return self._apply_to_blocks(blocks)
         check_sparse(X, "X")
         with reported_as_input_errors():
             X = check_array(self._by_name(X), accept_sparse=SPARSE_FORMATS, ensure_all_finite=False, input_name="X")
-        if X.shape[1] != self.n_features_in_:
-            raise InputError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
-                f"as input{self._first_names()}."
-            )
-        X = check_finite(X, "X")
-        if self.components_ is not None:
-            return _project(X, self.mean_, self.components_, choose_execution(self.n_jobs))
-        return X if self.scale_ is None else _standardized(X, self.mean_, self.scale_)
+        self._check_width(X)
+        return self._apply(check_finite(X, "X"))
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return the column names of the output: "pca0", "pca1", ... or the input names."""
@@ -176,6 +186,60 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         if self.components_ is None:
             return names
         return np.array([f"pca{i}" for i in range(len(self.components_))], dtype=object)
+
+    def _fit_blocks(self, blocks: PointBlocks, k: int | None, execution: Execution) -> None:
+        """Fit to blocks, reducing them to k components, in one pass unless there are too many columns for covariances.
+
+        What is stored is in single precision, unless that cannot hold it, and so is what `transform` returns.
+        """
+        p = blocks.shape[1]
+        found = block_moments(blocks, execution, covariance=k is not None and p <= FEW_COLUMNS)
+        self.mean_ = found.mean
+        varying = found.deviations[found.deviations > 0.0]
+        extreme = (varying.min() if self.standardize else varying.max()) if varying.size else 1.0
+        dtype = np.float32 if FLOAT32_SPREADS[0] < extreme < FLOAT32_SPREADS[1] else np.float64
+        if self.standardize:
+            self.scale_ = found.deviations.astype(dtype)
+        if k is None:
+            return
+        factors = _inverse(found.deviations) if self.standardize else np.ones(p)
+        if found.covariance is not None:
+            axes = leading_axes(found.covariance * np.outer(factors, factors), k)
+        else:
+            axes = iterated_axes(blocks, found.mean, factors, k, self.random_state, execution)
+        self.components_ = np.ascontiguousarray(axes * factors, dtype=dtype)
+
+    def _apply(self, X: Any) -> Any:
+        """Standardise or project points; what is computed has the precision of what was fitted."""
+        if self.components_ is not None:
+            found = _project(X, self.mean_, self.components_, choose_execution(self.n_jobs))
+            return found.astype(self.components_.dtype, copy=False)
+        if self.scale_ is None:
+            return X
+        return _standardized(X, self.mean_, self.scale_).astype(self.scale_.dtype, copy=False)
+
+    def _apply_to_blocks(self, blocks: PointBlocks) -> Array:
+        fitted = self.scale_ if self.components_ is None else self.components_
+        if fitted is None:
+            return blocks.to_array()
+        out = np.empty((blocks.shape[0], self.n_features_out), fitted.dtype)
+        for rows, block in blocks:
+            out[rows] = self._apply(block)
+        return out
+
+    def _note_columns_of(self, blocks: PointBlocks) -> None:
+        n, p = blocks.shape
+        if n < 2 or p < 1:
+            raise InputError(f"X has shape {n} x {p}; pass at least 2 points (rows) and 1 feature.")
+        self.n_features_in_ = p
+        self.__dict__.pop("feature_names_in_", None)  # left by an earlier fit
+
+    def _check_width(self, X: Any) -> None:
+        if X.shape[1] != self.n_features_in_:
+            raise InputError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
+                f"as input{self._first_names()}."
+            )
 
     def _by_name(self, X: Any) -> Any:
         """Return the columns of a data frame in the order of `fit`; return any other X unchanged."""
@@ -208,7 +272,8 @@ def column_positions(wanted: Sequence[str], given: Sequence[str]) -> list[int]:
 
 def spread_ratio(X: Any) -> float:
     """Return the ratio of the largest to the smallest standard deviation, ignoring constant columns."""
-    deviations = _moments(X)[1]
+    blocks = as_blocks(X)
+    deviations = _moments(X)[1] if blocks is None else _deviations(blocks)
     varying = deviations[deviations > 0.0]
     return float(varying.max() / varying.min()) if varying.size else 1.0
 
@@ -276,16 +341,8 @@ def _axes_from_covariance(X: Any, n_components: int, execution: Execution) -> tu
     scatter = np.zeros((p, p))
     for _, block in _blocks(X):
         block -= mean
-        run_in_blocks(execution, partial(_add_products, block, scatter), p, COLUMNS_AT_ONCE, block.size * p)
-    _, vectors = eigh(scatter / n, subset_by_index=[p - n_components, p - 1])  # reads the lower triangle only
-    axes = vectors.T[::-1]
-    signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
-    return mean, axes * signs[:, None]
-
-
-def _add_products(block: Array, scatter: Array, columns: slice) -> None:
-    """Add the products of these columns of the block with all columns from the first of them on."""
-    scatter[columns.start :, columns] += block[:, columns.start :].T @ block[:, columns]
+        run_in_blocks(execution, partial(add_products, block, scatter), p, COLUMNS_AT_ONCE, block.size * p)
+    return mean, leading_axes(scatter / n, n_components)
 
 
 def _axes_from_singular_vectors(X: Any, n_components: int, random_state: Any) -> tuple[Array, Array]:
@@ -315,6 +372,10 @@ def _fit_pca(X: Any, n_components: int, solver: str, random_state: Any) -> PCA:
 
 def _mean(X: Any) -> Array:
     return np.asarray(sum(block.sum(axis=0) for _, block in _blocks(X)) / X.shape[0])
+
+
+def _deviations(blocks: PointBlocks) -> Array:
+    return block_moments(blocks, choose_execution(None), covariance=False).deviations
 
 
 def _moments(X: Any) -> tuple[Array, Array]:

@@ -106,6 +106,8 @@ def read_layouts(path: Path, *, columns: list[str] | None = None) -> Layouts:
 
     `columns` lists the coordinate columns if they have other names.
     """
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; pass the name of a file.")
     single = path.suffix.lower() == ".npy" or columns is not None
     table = read_table(path, columns=columns, leading=None if single else leading_coordinates)
     if single:

@@ -1,9 +1,10 @@
-"""Read matrices with accompanying metadata: NPY, NPZ, Matrix Market and AnnData (H5AD)."""
+"""Read matrices with accompanying metadata: NPZ, Matrix Market and AnnData (H5AD)."""
 
 from __future__ import annotations
 
 import gzip
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ from scipy import io as scipy_io
 from scipy import sparse
 
 from ..errors import InputError, did_you_mean, first_few
+from ..geometry.point_blocks import LARGE, ROWS_AT_ONCE, PointBlocks, as_blocks
 from ..runtime.memory import require_memory
 from ..runtime.sparse_format import check_sparse
 from .h5_scan import check_h5
 from .npz_archive import LARGEST_RATIO, NpzArchive, open_bounded
-from .table import Table, Wanted, no_metadata
+from .table import Table, Wanted, no_metadata, reading
 
 DEFAULT_REP = "X_pca"
 ZIP_SIGNATURE, NPY_SIGNATURE = b"PK\x03\x04", b"\x93NUMPY"
@@ -27,26 +29,15 @@ SHORTEST_ENTRY = {"coordinate": 4, "array": 2}  # bytes of an entry of a Matrix 
 BYTES_PER_ENTRY = 24  # of a Matrix Market file in memory: row, column and value
 
 
-def read_npy(path: Path, wanted: Wanted) -> Table:
-    """Read one array, memory-mapped."""
-    if _starts_with(path, ZIP_SIGNATURE):
-        raise InputError(f"{path} is an NPZ file, not an NPY file as its suffix suggests; rename it to end in .npz.")
-    X = np.load(path, mmap_mode="r", allow_pickle=False)
-    n_bytes = path.stat().st_size - X.offset
-    if X.nbytes != n_bytes:
-        raise ValueError(f"it declares {X.nbytes} bytes of data, but has {n_bytes}")
-    return _as_table(path, X, {}, wanted)
-
-
 def read_npz(path: Path, wanted: Wanted) -> Table:
     """Read a two-dimensional array with metadata columns, or a sparse matrix."""
-    if _starts_with(path, NPY_SIGNATURE):
+    if starts_with(path, NPY_SIGNATURE):
         raise InputError(f"{path} is an NPY file, not an NPZ file as its suffix suggests; rename it to end in .npy.")
     with open_bounded(path) as file:
         archive = NpzArchive(file, compressed=True)
         arrays = {name: archive.read_array(name) for name in archive.names}
     if "format" in arrays:
-        return _as_table(path, _sparse_matrix(arrays), {}, wanted)
+        return as_table(path, _sparse_matrix(arrays), {}, wanted)
     tables = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "biuf"]
     name = "X" if "X" in tables else tables[0] if len(tables) == 1 else None
     if name is None:
@@ -56,10 +47,11 @@ def read_npz(path: Path, wanted: Wanted) -> Table:
         )
     X = arrays.pop(name)
     columns = {name: array for name, array in arrays.items() if array.shape == (X.shape[0],)}
-    return _as_table(path, X, columns, wanted)
+    return as_table(path, X, columns, wanted)
 
 
-def _starts_with(path: Path, signature: bytes) -> bool:
+def starts_with(path: Path, signature: bytes) -> bool:
+    """Return whether a file starts with these bytes."""
     with open(path, "rb") as file:
         return file.read(len(signature)) == signature
 
@@ -105,14 +97,14 @@ def read_matrix_market(path: Path, wanted: Wanted) -> Table:
     X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
     barcodes = _read_barcodes(path.parent)
     if barcodes is None:
-        return _as_table(path, X, {}, wanted)
+        return as_table(path, X, {}, wanted)
     if len(barcodes) not in X.shape:
         raise InputError(
             f"{path} has {X.shape[0]} rows and {X.shape[1]} columns, but barcodes.tsv next to it has {len(barcodes)} "
             "lines; use files from the same data set."
         )
     X = X if X.shape[0] == len(barcodes) else X.T.tocsr() if sparse.issparse(X) else X.T
-    return _as_table(path, X, {"barcode": np.array(barcodes)}, replace(wanted, id=wanted.id or "barcode"))
+    return as_table(path, X, {"barcode": np.array(barcodes)}, replace(wanted, id=wanted.id or "barcode"))
 
 
 def _open_matrix_market(path: Path) -> Any:
@@ -142,7 +134,8 @@ def _read_barcodes(folder: Path) -> list[str] | None:
     return None
 
 
-def _as_table(path: Path, X: Any, columns: dict[str, NDArray[Any]], wanted: Wanted) -> Table:
+def as_table(path: Path, X: Any, columns: dict[str, NDArray[Any]], wanted: Wanted) -> Table:
+    """Return a matrix without column names, or its blocks, as a table with these metadata columns."""
     check_sparse(X, str(path))
     if sparse.issparse(X) and X.format not in ("csr", "csc"):
         X = X.tocsr()
@@ -156,13 +149,22 @@ def _as_table(path: Path, X: Any, columns: dict[str, NDArray[Any]], wanted: Want
     for name in (wanted.label, wanted.id):
         if name is not None and name not in columns:
             raise InputError(f"{path} has no column {name!r}; {did_you_mean(name, columns)}")
-    names = [f"column_{i + 1}" for i in range(X.shape[1])]
+    names = numbered_names(X.shape[1])
     if wanted.columns is not None:
         chosen = [_position(path, name, names, wanted) for name in wanted.columns]
-        X, names = X[:, chosen], [names[i] for i in chosen]
+        X, names = _select(X, chosen), [names[i] for i in chosen]
     check_finite_values(path, X, names, wanted.remedy)
     metadata, notes = _arrow_columns(path, columns, wanted)
     return Table(X, names, pa.table(metadata) if metadata else no_metadata(X.shape[0]), wanted.id, wanted.label, notes)
+
+
+def numbered_names(n: int) -> list[str]:
+    """Return the names of the columns of an array."""
+    return [f"column_{i + 1}" for i in range(n)]
+
+
+def _select(X: Any, columns: list[int]) -> Any:
+    return X.select(columns) if isinstance(X, PointBlocks) else X[:, columns]
 
 
 def _arrow_columns(path: Path, columns: dict[str, NDArray[Any]], wanted: Wanted) -> tuple[dict[str, Any], list[str]]:
@@ -190,16 +192,21 @@ def _position(path: Path, name: str, names: list[str], wanted: Wanted) -> int:
 
 
 def check_finite_values(path: Path, X: Any, names: list[str], remedy: str) -> None:
-    """Raise an error if a value is not a finite number."""
-    values = X.data if sparse.issparse(X) else X
-    if values.dtype.kind != "f" or np.isfinite(values).all():
+    """Raise an error if a value is not a finite number; blocks are checked when they are read."""
+    if X.dtype.kind != "f" or isinstance(X, PointBlocks):
         return
     if sparse.issparse(X):
+        if np.isfinite(X.data).all():
+            return
         entries = X.tocoo()
         at = np.flatnonzero(~np.isfinite(entries.data))[0]
         row, column = entries.row[at], entries.col[at]
     else:
-        row, column = np.argwhere(~np.isfinite(X))[0]
+        starts = range(0, X.shape[0], ROWS_AT_ONCE)
+        start = next((row for row in starts if not np.isfinite(X[row : row + ROWS_AT_ONCE]).all()), None)
+        if start is None:
+            return
+        row, column = np.argwhere(~np.isfinite(X[start : start + ROWS_AT_ONCE]))[0] + (start, 0)
     raise InputError(f"{path}: the value in row {row + 1}, column {names[column]!r} is {X[row, column]}; {remedy}.")
 
 
@@ -212,9 +219,13 @@ def read_h5ad(path: Path, wanted: Wanted, rep: str | None = None) -> Table:
     check_h5(path)
     adata = read(path, backed="r")
     try:
-        return _anndata_table(path, adata, wanted, rep)
-    finally:
+        table = _anndata_table(path, adata, wanted, rep)
+    except BaseException:
         adata.file.close()
+        raise
+    if not isinstance(table.X, PointBlocks):  # blocks are read from the open file
+        adata.file.close()
+    return table
 
 
 def _anndata_table(path: Path, adata: Any, wanted: Wanted, rep: str | None) -> Table:
@@ -230,11 +241,13 @@ def _anndata_table(path: Path, adata: Any, wanted: Wanted, rep: str | None) -> T
             raise InputError(f"{path} has neither X nor any entry in obsm; pass a file with data.")
         raise InputError(f"{path} has no X; choose an entry of obsm with --rep (available: {entries}).")
     source = "X" if rep == "X" else f"obsm[{rep!r}]"
-    X = _as_numbers(path, source, _whole(adata.X) if rep == "X" else adata.obsm[rep])
+    X = _matrix(path, source, adata.X) if rep == "X" else _as_numbers(path, source, adata.obsm[rep])
     names = list(map(str, adata.var_names)) if rep == "X" else [f"{rep}_{i + 1}" for i in range(X.shape[1])]
     if 0 in X.shape:
         size = f"{X.shape[0]} cells and {X.shape[1]} features"
         raise InputError(f"{path} has {size}; pass a file with at least one cell and one feature.")
+    if isinstance(X, PointBlocks):
+        X = X.in_file(str(path), names, partial(reading, path, "H5AD"))
     check_finite_values(path, X, names, "fill it in or drop the cell")
     obs = {str(name): _obs_column(adata.obs[name]) for name in adata.obs.columns}
     cell = "cell" if "cell" not in obs else "cell name"
@@ -253,9 +266,13 @@ def _has_x(adata: Any) -> bool:
         return False
 
 
-def _whole(X: Any) -> Any:
-    """Read X into memory; SciPy would read the indices of a sparse one unchecked if it were sliced."""
-    return X.to_memory() if hasattr(X, "to_memory") else X[:]
+def _matrix(path: Path, source: str, X: Any) -> Any:
+    """Read X into memory, or by blocks if it is large."""
+    n_values = X.group["data"].shape[0] if hasattr(X, "group") else X.size
+    blocks = as_blocks(X) if n_values > LARGE else None
+    if blocks is not None:
+        return blocks
+    return _as_numbers(path, source, X.to_memory() if hasattr(X, "to_memory") else X[:])
 
 
 def _as_numbers(path: Path, source: str, values: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..errors import InputError
 
+TEMPORARY = ".snekhorn-"  # start of the names of files that are not complete yet
 TERMINATION = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has one
 
 
@@ -42,7 +43,7 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         _check_target(path)
         target = path.resolve()
-        written = target.with_name(f".snekhorn-{secrets.token_hex(8)}{path.suffix.lower()}")
+        written = target.with_name(f"{TEMPORARY}{secrets.token_hex(8)}{path.suffix.lower()}")
         with _removed_on_termination(written):
             os.close(os.open(written, os.O_CREAT | os.O_EXCL, 0o600))
             try:

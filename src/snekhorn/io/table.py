@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..errors import InputError, did_you_mean
+from ..geometry.point_blocks import PointBlocks
 from ..runtime.memory import require_memory
 
 ID_NAMES = ("", "id", "index", "unnamed: 0", "__index_level_0__")  # numbers in these columns are row numbers
@@ -30,7 +31,7 @@ class Table:
 
     Attributes
     ----------
-    X : ndarray or sparse matrix of shape (n, p)
+    X : ndarray, sparse matrix or PointBlocks of shape (n, p)
         The features.
     columns : list of str
         Names of the columns of X.
@@ -55,7 +56,10 @@ class Table:
     def keep(self, name: str) -> None:
         """Copy a column of X to the metadata."""
         X, place = self.X, self.columns.index(name)
-        values = X.tocsc()[:, [place]].toarray() if sparse.issparse(X) else np.asarray(X[:, place])
+        if isinstance(X, PointBlocks):
+            values = X.column(place)
+        else:
+            values = X.tocsc()[:, [place]].toarray() if sparse.issparse(X) else np.asarray(X[:, place])
         self.metadata = self.metadata.append_column(name, pa.array(values.ravel().astype(float)))
 
     def values(self, name: str) -> NDArray[Any]:
@@ -117,9 +121,21 @@ def column_values(table: pa.Table, name: str) -> NDArray[Any]:
     if name not in table.column_names:
         raise InputError(f"there is no column {name!r}; {did_you_mean(name, table.column_names)}")
     column = table.column(name)
-    if pa.types.is_dictionary(column.type):  # NumPy would turn missing values into the last category
-        column = column.cast(column.type.value_type)
-    return np.asarray(column.to_numpy())
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _texts(column)
+    return np.asarray(column.cast(kind).to_numpy())  # NumPy would turn missing categories into the last one
+
+
+def _texts(column: pa.ChunkedArray) -> NDArray[Any]:
+    """Return text as objects, of which equal ones are the same; millions of separate ones would fill the memory."""
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    chunks = encoded.unify_dictionaries().chunks
+    if not chunks:
+        return np.empty(0, dtype=object)
+    values = np.array([*chunks[0].dictionary.to_pylist(), None], dtype=object)
+    missing = len(values) - 1
+    return np.concatenate([values[chunk.indices.fill_null(missing).to_numpy()] for chunk in chunks])
 
 
 def is_number(kind: pa.DataType) -> bool:
@@ -224,10 +240,7 @@ def assemble(path: Path, batches: Iterable[pa.RecordBatch], plan: Plan) -> Table
 def _fill(block: NDArray[Any], path: Path, batch: pa.RecordBatch, plan: Plan, n_before: int) -> None:
     """Copy the features of a batch; raise an error if one is not finite."""
     for j, name in enumerate(plan.features):
-        column = batch.column(name)
-        if pa.types.is_decimal(column.type):
-            column = column.cast(pa.float64())
-        block[:, j] = column.to_numpy(zero_copy_only=False)
+        block[:, j] = as_numbers(batch.column(name))
     if not np.isfinite(block).all():
         row, j = np.argwhere(~np.isfinite(block))[0]
         problem = "is empty or not a number" if np.isnan(block[row, j]) else "is infinite"
@@ -235,6 +248,13 @@ def _fill(block: NDArray[Any], path: Path, batch: pa.RecordBatch, plan: Plan, n_
             f"{path}: the value in row {n_before + row + 1}, column {plan.features[j]!r} {problem}; "
             f"{plan.wanted.remedy}."
         )
+
+
+def as_numbers(column: pa.Array) -> NDArray[Any]:
+    """Return a numeric column as an array, with NaN for missing values."""
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def _counts_rows(name: str, x: NDArray[Any]) -> bool:

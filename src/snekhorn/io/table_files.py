@@ -1,4 +1,4 @@
-"""Read a table from any supported format, chosen by the suffix; this module reads Parquet and Arrow itself."""
+"""Read a table from any supported format, chosen by the suffix; this module reads Parquet and Arrow files itself."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import pyarrow as pa
 from pyarrow import ipc, parquet
 
 from ..errors import InputError
+from .block_files import block_files, has_named_columns, is_zarr, read_folder, read_npy
 from .csv_files import read_csv
-from .matrix_files import read_h5ad, read_matrix_market, read_npy, read_npz
+from .matrix_files import read_h5ad, read_matrix_market, read_npz
 from .table import Table, Wanted, assemble, check_ids, plan_columns, reading
 
 CHUNK_ROWS = 1 << 16
 TEXT_SUFFIXES = (".csv", ".tsv")
 TABULAR_SUFFIXES = (*TEXT_SUFFIXES, ".csv.gz", ".tsv.gz", ".parquet", ".arrow", ".feather")
+ARRAY_SUFFIXES = (".npy", ".npz", ".mtx", ".mtx.gz")  # formats whose columns have no names
+FOLDER = ""  # stands for the suffix of a folder
 SIGNATURES = {
     b"PAR1": "Parquet",
     b"ARROW1": "Arrow",
@@ -42,7 +45,7 @@ def read_table(
     ----------
     path : Path or str
         CSV, TSV, Parquet, Arrow, NPY, NPZ, MTX or H5AD file; the suffix determines the format. CSV, TSV and MTX files
-        may be compressed (.gz).
+        may be compressed (.gz). A folder of NPY or Parquet files, or a Zarr array, is read by blocks.
     columns : list of str or None, default=None
         Numeric columns to use as features. None uses all except the label and the id.
     label, id : str or None, default=None
@@ -65,7 +68,7 @@ def read_table(
     if rep is not None and suffix != ".h5ad":
         raise InputError(f"--rep applies only to H5AD files, but {path} is not one; omit the option.")
     wanted = Wanted(columns, label, id, leading, of_model)
-    kind, read = READERS[suffix]
+    kind, read = ("Zarr", read_folder) if suffix == FOLDER else READERS[suffix]
     with reading(path, kind):
         table = read_h5ad(path, wanted, rep) if suffix == ".h5ad" else read(path, wanted)
         check_ids(path, table)
@@ -78,15 +81,22 @@ def read_table(
 
 
 def check_input(path: Path) -> str:
-    """Check that a file exists and is not empty, and return its suffix."""
+    """Check that a file exists and is not empty, or that a folder has blocks, and return the suffix."""
+    if path.is_dir():
+        if not is_zarr(path):
+            block_files(path)
+        return FOLDER
     suffix = suffix_of(path, tuple(READERS))
     if not path.exists():
         raise InputError(f"{path} does not exist; check the name and the folder.")
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; pass the name of a file.")
     if path.stat().st_size == 0:
         raise InputError(f"{path} is empty; pass a file with points.")
     return suffix
+
+
+def has_numbered_columns(path: Path) -> bool:
+    """Return whether the columns of a file or a folder have numbers instead of names."""
+    return not has_named_columns(path) if path.is_dir() else path.name.lower().endswith(ARRAY_SUFFIXES)
 
 
 def suffix_of(path: Path, known: tuple[str, ...]) -> str:

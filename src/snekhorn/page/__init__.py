@@ -4,6 +4,6 @@
 that runs in the browser is in `assets`, and the libraries that it uses are in `vendor`.
 """
 
-from .html_page import write_page
+from .html_page import sample_note, write_page
 
-__all__ = ["write_page"]
+__all__ = ["sample_note", "write_page"]

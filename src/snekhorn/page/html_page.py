@@ -19,9 +19,14 @@ from numpy.typing import NDArray
 from ..colors import DISTINCT, MISSING, OKABE_ITO, continuous
 from ..errors import InputError, did_you_mean
 from ..geometry.inputs import check_finite
+from ..runtime.checks import check_count
 from .page_data import write_array, write_column
 
 FOLDER = files(__package__)
+
+# Points of a page. With more, the page takes many seconds to open without a graphics card, and its file is large; with
+# fewer, small groups of a large layout disappear.
+MAX_POINTS = 1_000_000
 
 # In order of dependency; they are combined into one function.
 SCRIPTS = ("data.js", "legend.js", "plot.js", "frame_rate.js", "interaction.js", "main.js")
@@ -36,8 +41,11 @@ def write_page(
     ids: str | None = None,
     title: str = "",
     summary: Mapping[str, str] | None = None,
+    max_points: int | None = MAX_POINTS,
 ) -> None:
     """Write a two-dimensional layout as one self-contained HTML file.
+
+    If there are more than `max_points` points, the page shows a random sample of them, and says so.
 
     Parameters
     ----------
@@ -56,6 +64,8 @@ def write_page(
         Title of the page.
     summary : mapping of str to str, optional
         Facts to show next to the layout: method, parameters, scores, warnings.
+    max_points : int or None, default=1,000,000
+        Largest number of points to show; None shows all.
     """
     Z = _check_layout(Z)
     metadata = _check_metadata(metadata, len(Z))
@@ -63,7 +73,15 @@ def write_page(
         if name is not None and name not in metadata.column_names:
             remedy = did_you_mean(str(name), metadata.column_names)
             raise InputError(f"{parameter}={name!r} is not a column of metadata; {remedy}")
-    header = {"n": len(Z), "title": str(title), "summary": [[str(k), str(v)] for k, v in (summary or {}).items()]}
+    total = len(Z)
+    if max_points is not None and total > check_count(max_points, "max_points"):
+        Z, metadata, ids = _sample(Z, metadata, ids, max_points)
+    header = {
+        "n": len(Z),
+        "total": total,
+        "title": str(title),
+        "summary": [[str(k), str(v)] for k, v in (summary or {}).items()],
+    }
     with _opened(file) as out:
         for piece in _template():
             if piece == "title":
@@ -103,6 +121,26 @@ def _check_metadata(metadata: Any, n: int) -> pa.Table:
     if metadata.num_columns and metadata.num_rows != n:
         raise InputError(f"metadata has {metadata.num_rows} rows for the {n} points of Z; pass one row per point.")
     return metadata
+
+
+def sample_note(n: int) -> str | None:
+    """Return a note that the page shows a sample, if n points are too many for it."""
+    return f"the page shows a random sample of {MAX_POINTS:,} of the {n:,} points" if n > MAX_POINTS else None
+
+
+def _sample(
+    Z: NDArray[np.float32], metadata: pa.Table, ids: str | None, size: int
+) -> tuple[NDArray[np.float32], pa.Table, str]:
+    """Draw some points, always the same; if no column names them, add one with their row numbers."""
+    rows = np.sort(np.random.default_rng(0).choice(len(Z), size, replace=False))
+    metadata = metadata.take(pa.array(rows)) if metadata.num_columns else metadata
+    if ids is None:
+        ids = "row"
+        while ids in metadata.column_names:
+            ids = f"input_{ids}"
+        numbers = pa.array(rows)
+        metadata = metadata.append_column(ids, numbers) if metadata.num_columns else pa.table({ids: numbers})
+    return Z[rows], metadata, ids
 
 
 def _opened(file: str | os.PathLike[str] | BinaryIO) -> AbstractContextManager[BinaryIO]:

@@ -22,8 +22,11 @@ POINT_SIZE = 0.8
 SMALLEST_POINT, LARGEST_POINT = 0.5, 45.0
 RIMMED_POINT = 15.0  # points larger than this get a white rim that separates neighbours
 
-FAINTEST = 0.45  # opacity of a pixel with a single point
 OPAQUE_PERCENTILE = 98.0  # pixels whose count exceeds this percentile are fully opaque
+# Opacity of a pixel with a single point. It falls with the count of an opaque pixel from MANY_IN_PIXEL on, because a
+# single point among millions would otherwise look as important as a dense group.
+FAINTEST, LEAST_FAINT = 0.45, 0.1
+MANY_IN_PIXEL = 10
 MIN_PIXELS, MAX_PIXELS = 300, 900  # along the longer side of a density image
 
 MIN_BINS, MAX_BINS = 10, 120  # of a histogram
@@ -172,7 +175,8 @@ def blend_categories(grid: Pixels, categories: Categories) -> Points:
 def _pixel_opacity(number: Points) -> Points:
     """Return an opacity that grows with the logarithm of the count, and is 0 for empty pixels."""
     full = max(float(np.percentile(number[number > 0], OPAQUE_PERCENTILE)), 2.0)
-    return np.where(number > 0, FAINTEST + (1.0 - FAINTEST) * np.log(number.clip(1.0)) / np.log(full), 0.0)
+    faintest = max(FAINTEST * min(1.0, np.sqrt(MANY_IN_PIXEL / full)), LEAST_FAINT)
+    return np.where(number > 0, faintest + (1.0 - faintest) * np.log(number.clip(1.0)) / np.log(full), 0.0)
 
 
 def average_numbers(grid: Pixels, numbers: Numbers) -> Points:

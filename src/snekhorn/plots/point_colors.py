@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from .. import colors
 from ..colors import DISTINCT, MISSING
 from ..errors import InputError
+from ..runtime.natural_order import natural_key
 
 MAX_COLORS = len(DISTINCT)
 MAX_FLOAT_CLASSES = 12  # whole-number floats with more distinct values are more often counts than classes
@@ -145,6 +145,8 @@ def _as_array(values: Any) -> NDArray[Any]:
         raise InputError(f"values of type {array.dtype} cannot be used as colours; pass numbers or strings.")
     if array.dtype.kind != "O" or array.ndim != 1:
         return array
+    if any(issubclass(kind, str) for kind in set(map(type, array.tolist()))):  # a quick answer for text
+        return array
     present = {type(value) for value in array.tolist() if not _is_missing(value)}
     if any(issubclass(kind, bool) or not issubclass(kind, Real) for kind in present):
         return array
@@ -206,9 +208,10 @@ def _distinct(array: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
     if array.dtype.kind in "biuf":
         distinct, inverse = np.unique(array, return_inverse=True)
         return distinct.tolist(), inverse
-    index: dict[Any, int] = {}
+    values = array.tolist()
     try:
-        inverse = np.array([index.setdefault(value, len(index)) for value in array.tolist()])
+        index = {value: place for place, value in enumerate(dict.fromkeys(values))}
+        inverse = np.fromiter(map(index.__getitem__, values), np.int64, len(values))
     except TypeError as error:
         raise InputError(f"values has entries that cannot be categories ({error}); pass numbers or strings.") from error
     return list(index), inverse
@@ -230,10 +233,5 @@ def natural_order(names: set[str]) -> list[str]:
     try:
         numbers = {name: float(name) for name in names}
     except ValueError:
-        return sorted(names, key=_natural_key)
+        return sorted(names, key=natural_key)
     return sorted(names, key=lambda name: (np.isnan(numbers[name]), numbers[name], name))
-
-
-def _natural_key(name: str) -> tuple[Any, ...]:
-    parts = re.split(r"([0-9]+)", name.casefold())
-    return (*((part, 0) if i % 2 == 0 else ("", int(part)) for i, part in enumerate(parts)), (name, 0))

@@ -27,6 +27,13 @@ class Optimizer(Protocol):
     def reset(self) -> None:
         """Forget the steps so far, after the objective or the layout has changed."""
 
+    @property
+    def state(self) -> dict[str, Any]:
+        """Everything that the next step depends on, by the name of the attribute."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a state."""
+
 
 class Momentum:
     """Momentum with one gain per coordinate, as in t-SNE.
@@ -53,6 +60,13 @@ class Momentum:
     def reset(self) -> None:
         self.velocity[:] = 0.0
         self.gains[:] = 1.0
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return {"velocity": self.velocity, "gains": self.gains}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.velocity, self.gains = state["velocity"], state["gains"]
 
 
 class Adam:
@@ -93,3 +107,10 @@ class Adam:
     def reset(self) -> None:
         self.mean, self.square = np.zeros_like(self.mean), np.zeros_like(self.square)
         self.n_steps = 0
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return {"mean": self.mean, "square": self.square, "n_steps": self.n_steps}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.mean, self.square, self.n_steps = state["mean"], state["square"], state["n_steps"]

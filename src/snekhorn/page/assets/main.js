@@ -18,7 +18,8 @@ function fail(error) {
 
 function fillPanel() {
   byId("title").textContent = header.title || "Layout";
-  byId("count").textContent = plural(header.n, "point", "points");
+  const sample = header.total > header.n ? `, a random sample of ${count(header.total)}` : "";
+  byId("count").textContent = plural(header.n, "point", "points") + sample;
   const choice = byId("color");
   choice.append(new Option("nothing", ""), ...columns.map((column) => new Option(column.name, column.index)));
   choice.value = state.color ?? "";

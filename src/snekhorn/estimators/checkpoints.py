@@ -1,0 +1,289 @@
+"""Store the state of a long fit in a folder, and resume from it.
+
+The folder has a file for each stage that has been reached: "neighbors.npz", "affinity.npz", which replaces it, and
+"layout.npz", the state of the descent. Each file is a NumPy archive with a JSON header, like a saved model: it is read
+according to the declarations below and nothing else. Files are replaced as a whole, so whenever the process ends, the
+folder holds a complete state.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from ..affinities.affinity import Affinity
+from ..embedding.charge_grid import GridState
+from ..embedding.descent import DescentState
+from ..embedding.mesh import MeshState
+from ..errors import InputError
+from ..geometry.costs import NeighborGraph, build_cost
+from ..geometry.distance_metrics import whitened
+from ..geometry.neighbor_search import graph_of_lists
+from ..io.npz_archive import NpzArchive, open_bounded, write_npz
+from ..io.safe_output import TEMPORARY, replacing
+from ..runtime.execution import Execution
+from ..runtime.user_warnings import warn
+from ..solvers.solve_report import SolveReport
+from .model_contents import COUNT, SOLVE_REPORT
+from .model_parts import Array, Arrays, Flag, Matrix, Number, Numbers, OrNone, Part, PartError, Record
+from .saved_models import HEADER, MAX_HEADER
+
+FORMAT = 1
+SECONDS = 60.0  # between two states of the descent; a larger value loses more work, a smaller one takes more time
+SHARE = 0.05  # largest share of the time that writing states takes; a state of many points takes seconds
+STAGES = ("neighbors", "affinity", "layout")
+IGNORED = ("callbacks", "checkpoint", "max_memory", "n_jobs", "verbose")  # parameters that do not change the result
+
+
+def build_mesh_state(low: list[float], high: list[float], **parts: Any) -> MeshState:
+    if len(low) != len(high) or any(a > b for a, b in zip(low, high, strict=True)):
+        raise PartError(f"a mesh cannot have the corners {low} and {high}")
+    return MeshState(tuple(low), tuple(high), **parts)
+
+
+def build_descent_state(**parts: Any) -> DescentState:
+    state = DescentState(**parts)
+    n, d = state.Z.shape
+    if np.bincount(state.order, minlength=n).max() > 1:
+        raise PartError("'order' is not a permutation of the points")
+    if state.grid is not None and state.grid.mesh is not None and len(state.grid.mesh.low) != d:
+        raise PartError(f"the mesh has {len(state.grid.mesh.low)} dimensions, but the layout has {d}")
+    return state
+
+
+NEIGHBORS: dict[str, Part] = {
+    "indices": Array("i", ("n", "k"), low=0, high="n"),
+    "costs": Array("f", ("n", "k")),
+    "recall": Number(low=0, high=1),
+}
+
+AFFINITY: dict[str, Part] = {
+    "matrix": Matrix(("n", "n"), low=0),
+    "report": Record(SOLVE_REPORT, SolveReport),
+    "perplexity": OrNone(Number(low=1)),
+}
+
+MESH: dict[str, Part] = {
+    "low": Numbers(Number()),
+    "high": Numbers(Number()),
+    "radius": Number(low=0),
+    "n_pairs": Number(low=0),
+    "crowded": Flag(),
+}
+
+GRID: dict[str, Part] = {
+    "mesh": OrNone(Record(MESH, build_mesh_state)),
+    "n_far": COUNT,
+    "rough": Flag(),
+}
+
+POSITIONS = Array("f", ("n", "d"))
+OPTIMIZERS: dict[str, dict[str, Part]] = {
+    "momentum": {"velocity": POSITIONS, "gains": POSITIONS},
+    "adam": {"mean": POSITIONS, "square": POSITIONS, "n_steps": COUNT},
+}
+
+DESCENT: dict[str, Part] = {
+    "Z": POSITIONS,
+    "order": Array("i", ("n",), low=0, high="n"),
+    "damping": Number(low=0, high=1),
+    "accepted_loss": Number(finite=False),
+    "accepted": POSITIONS,
+    "n_still": COUNT,
+    "n_iter": COUNT,
+    "iterations": Numbers(COUNT),
+    "losses": Numbers(Number()),
+    "charges": OrNone(Array("f", ("n",), low=0)),
+    "grid": OrNone(Record(GRID, GridState)),
+}
+
+
+class Checkpoint:
+    """Folder with the state of one fit.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    run : dict
+        What identifies the fit: data, method and parameters.
+    sizes : dict of str to int
+        Number of points n and dimension d of the layout.
+    optimizer : {"momentum", "adam"}
+        Optimiser of the descent.
+    """
+
+    def __init__(self, folder: Path, run: dict[str, Any], sizes: dict[str, int], optimizer: str) -> None:
+        self.folder, self._run, self._sizes = folder, json.loads(json.dumps(run)), sizes
+        steps = Record(OPTIMIZERS[optimizer], take_apart=dict)
+        self._contents = {
+            "neighbors": Record(NEIGHBORS, take_apart=dict),
+            "affinity": Record(AFFINITY, take_apart=dict),
+            "layout": Record({**DESCENT, "optimizer": steps}, build_descent_state),
+        }
+        self._written_at, self._took = time.monotonic(), 0.0
+
+    @classmethod
+    def open(cls, model: Any, X: Any, n: int) -> Checkpoint:
+        """Open the folder of a model, or create it; raise if it holds a checkpoint of another fit."""
+        folder = Path(model.checkpoint)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for left in folder.glob(f"{TEMPORARY}*"):  # a process that was killed could not remove them
+                left.unlink(missing_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"the checkpoint {folder} is not usable ({error.strerror}); name another folder."
+            ) from error
+        run = {"estimator": type(model).__name__, "points": fingerprint(X), **_described(model)}
+        checkpoint = cls(folder, run, {"n": n, "d": model.n_components}, model.optimizer)
+        for stage in stages_in(folder):
+            checkpoint.load(stage, check_only=True)
+        return checkpoint
+
+    def load(self, stage: str, *, check_only: bool = False) -> Any:
+        """Return what is stored of a stage, or None; raise if it is damaged or belongs to another fit."""
+        path = self._path(stage)
+        if not path.exists():
+            return None
+        try:
+            with open_bounded(path) as file:
+                archive = NpzArchive(file, compressed=False)
+                header = json.loads(archive.read_bytes(HEADER, MAX_HEADER))
+                if header["format"] != FORMAT:
+                    raise PartError(f"it has format {header['format']!r:.20}, but this version reads only {FORMAT}")
+                self._check_same_run(header["run"])
+                if check_only:
+                    return None
+                arrays = Arrays(archive.read_array, dict(self._sizes))
+                return self._contents[stage].unpack(header["state"], "", arrays)
+        except InputError:
+            raise
+        except Exception as error:  # what a damaged file makes a library raise cannot be listed
+            reason = " ".join(str(error).split()).rstrip(".")[:200]
+            raise InputError(
+                f"{path} is not a checkpoint of snekhorn, or is damaged ({type(error).__name__}: {reason}); delete "
+                "this file to resume without it, or name another folder."
+            ) from error
+
+    def store(self, stage: str, value: Any) -> None:
+        """Replace what is stored of a stage; if this fails, warn, because the fit itself can continue."""
+        arrays: dict[str, Any] = {}
+        state = self._contents[stage].pack(value, "", arrays)
+        header = json.dumps({"format": FORMAT, "run": self._run, "state": state})
+        try:
+            with replacing(self._path(stage)) as file:
+                write_npz(file, {HEADER: header}, arrays)
+                with open(file, "rb+") as written:
+                    os.fsync(written.fileno())  # before it replaces the last state, which may be needed otherwise
+        except InputError as error:
+            warn(f"the checkpoint was not written, and the fit goes on without it: {error}")
+
+    def keep(self, state: DescentState) -> None:
+        """Store the state of the descent if the last one is old enough."""
+        start = time.monotonic()
+        if start - self._written_at < max(SECONDS, self._took / SHARE):
+            return
+        self.store("layout", state)
+        self._written_at = time.monotonic()
+        self._took = self._written_at - start
+
+    def remove(self, stage: str) -> None:
+        """Remove what is stored of a stage that is no longer needed."""
+        self._path(stage).unlink(missing_ok=True)
+
+    def _path(self, stage: str) -> Path:
+        return self.folder / f"{stage}.npz"
+
+    def _check_same_run(self, stored: Any) -> None:
+        for name, here in self._run.items():
+            there = stored.get(name)
+            if there == here:
+                continue
+            found = "of other points" if name == "points" else f"with {name}={there!r:.80}, not {here!r:.80}"
+            raise InputError(
+                f"{self.folder} has a checkpoint of another fit, {found}; pass the same data and parameters to resume "
+                "it, or another folder to start a new one."
+            )
+
+
+def stages_in(folder: Path) -> list[str]:
+    """Return the stages that are stored in a folder, in the order in which they are reached."""
+    return [stage for stage in STAGES if (folder / f"{stage}.npz").exists()]
+
+
+def fit_affinity(affinity: Affinity, X: Any, checkpoint: Checkpoint, execution: Execution) -> Any:
+    """Compute the affinity of X, store it, and return it; start from what is stored."""
+    found = checkpoint.load("affinity")
+    if found is None:
+        if affinity.n_neighbors is None or affinity.metric == "precomputed" or isinstance(X, tuple):
+            affinity.fit(X)
+        else:
+            affinity.fit_costs(_neighbors(affinity, X, checkpoint, execution))
+        perplexity = getattr(affinity, "perplexity_", None)
+        found = {"matrix": affinity.affinity_, "report": affinity.report_, "perplexity": perplexity}
+        checkpoint.store("affinity", found)
+        checkpoint.remove("neighbors")
+        return affinity.affinity_
+    affinity.report_ = found["report"]
+    if found["perplexity"] is not None:
+        affinity.perplexity_ = found["perplexity"]
+    return found["matrix"]
+
+
+def _neighbors(affinity: Affinity, X: Any, checkpoint: Checkpoint, execution: Execution) -> NeighborGraph:
+    """Search for the neighbours and store them, or return the stored ones."""
+    if (found := checkpoint.load("neighbors")) is not None:
+        points, metric = whitened(X, affinity.metric, execution)
+        return graph_of_lists(found["indices"], found["costs"], found["recall"], points, metric, execution)
+    graph: Any = build_cost(
+        X,
+        metric=affinity.metric,
+        n_neighbors=affinity.n_neighbors,
+        perplexity=affinity.graph_perplexity(),
+        execution=execution,
+    )
+    shape = (graph.n_points, -1)
+    lists = {"indices": graph.indices.reshape(shape), "costs": graph.costs.reshape(shape), "recall": graph.recall}
+    checkpoint.store("neighbors", lists)
+    found_graph: NeighborGraph = graph
+    return found_graph
+
+
+def fingerprint(X: Any) -> str:
+    """Return a hash of any input that `fit` accepts."""
+    digest = hashlib.blake2b(digest_size=16)
+    parts = (X.data, X.indices, X.indptr) if sparse.issparse(X) else X if isinstance(X, tuple) else (X,)
+    for part in parts:
+        array = np.ascontiguousarray(part)
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(array.view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def _described(model: BaseEstimator) -> dict[str, Any]:
+    """Return the parameters that determine the result, in JSON."""
+    parameters = model.get_params(deep=False).items()
+    return {name: _plain(value) for name, value in sorted(parameters) if name not in IGNORED}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseEstimator):
+        return {"class": type(value).__name__, **_described(value)}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return f"array {fingerprint(value)}"
+    return f"{type(value).__name__} object"

@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits
 
-from snekhorn import SNEkhorn, TSNEkhorn
+from snekhorn import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn
 from snekhorn.affinities import EntropicAffinity, SymmetricEntropicAffinity
 from snekhorn.affinities.balance import EQUAL, LOWEST, UNEQUAL, choose_balance, gini
 from snekhorn.datasets import make_heteroscedastic_multinomial
@@ -129,7 +129,12 @@ def test_estimators_pass_the_balance_on():
 def test_without_a_diagonal_of_q_auto_is_one():
     model = TSNEkhorn(latent_self_loops=False).default_affinity(100)
     assert model.balance == 1.0
-    assert TSNEkhorn(latent_self_loops=False, balance=0.5).default_affinity(100).balance == 0.5
+    refused(TSNEkhorn(latent_self_loops=False, balance=0.5), X, "balance=0.5 needs latent_self_loops=True")
+
+
+@pytest.mark.parametrize("method", [TSNE, SymmetricSNE, SNE])
+def test_methods_without_a_balance_refuse_one(method):
+    refused(method(balance=1), X, f"{method.__name__} has no balance", "TSNEkhorn")
 
 
 @pytest.mark.parametrize("balance", [-0.1, 1.5, np.nan, "half", None, True, [0.5]])

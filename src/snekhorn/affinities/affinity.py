@@ -145,7 +145,7 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
         """Return the parameters that affected the result; reports advise the user to change one of them."""
         parameters: dict[str, Any] = self.get_params(deep=False)
         n = self.affinity_.shape[0]
-        if self.n_neighbors is None and sparse.issparse(self.affinity_):
+        if sparse.issparse(self.affinity_) and (self.n_neighbors is None or self.metric == "precomputed"):
             parameters["graph"] = "precomputed"
         elif count_neighbors(self.n_neighbors, n, self.graph_perplexity()) == n - 1:
             parameters["n_neighbors"] = None  # there are no more points

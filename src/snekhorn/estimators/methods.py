@@ -11,6 +11,9 @@ class TSNEkhorn(NeighborEmbedding):
         minimise KL(P | Q) over Z
         where Q_ij = exp(f_i + f_j) / (1 + |z_i - z_j|^2), with f such that the rows of Q sum to 1.
 
+    With a `balance` below 1, the rows of P do not sum to 1, and the layout and f together minimise
+    KL(P | Q) - 2 sum_i f_i (1 - sum_j P_ij). The losses in `report_` then differ from `kl_divergence_`.
+
     Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`.
 
     References

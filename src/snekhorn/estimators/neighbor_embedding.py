@@ -21,6 +21,7 @@ from ..embedding.latent import choose_method
 from ..embedding.objective import Objective, make_objective
 from ..embedding.placing import frozen_field, place
 from ..embedding.schedule import make_optimizer, make_schedule
+from ..errors import InputError
 from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY
 from ..geometry.inputs import check_layout, check_squares
 from ..geometry.neighbor_index import NeighborIndex
@@ -210,6 +211,22 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
             known = costs[:, 0] == 0.0
             placed[batch][known] = self.embedding_[indices[known, 0]]
         return placed
+
+    def check_parameters(self) -> None:
+        """Raise for values that are invalid for any data, or have no effect in this method."""
+        super().check_parameters()
+        if self.balance == "auto":
+            return
+        if not self.latent.doubly_stochastic:
+            raise InputError(
+                f"{type(self).__name__} has no balance, because its Q is not doubly stochastic; got "
+                f"balance={self.balance!r}. Leave it at 'auto', or use TSNEkhorn or SNEkhorn."
+            )
+        if self.affinity is None and self.balance < 1.0 and not self.latent_self_loops:
+            raise InputError(
+                f"balance={self.balance!r} needs latent_self_loops=True: without a diagonal, Q repels points whose row "
+                "of P sums to less than 1 without end. Set balance to 1 or 'auto'."
+            )
 
     def save(self, path: Any) -> None:
         """Write the fitted estimator to a file for `snekhorn.load`, in a versioned format without pickle."""

@@ -56,7 +56,7 @@ class PointClusters:
         self._halves = (squared_norms(self.centres) / 2).astype(np.float32)
 
     def nearest_to_members(self, points: Array, cluster: int, n_nearest: int) -> Indices:
-        """Return the clusters nearest to every member of one, of those around it; `points` are the members."""
+        """Return, for every member of a cluster, the nearest clusters of those around it; `points` are the members."""
         distances = self._halves - self.centres @ self.centres[cluster]
         around = _smallest(distances[None], AROUND * n_nearest)[0]
         nearest: Indices = around[_smallest(self._halves[around] - points @ self.centres[around].T, n_nearest)]
@@ -65,7 +65,7 @@ class PointClusters:
     def around(self, cluster: int, n_clusters: int) -> Indices:
         """Return the points of this cluster and of the nearest others, in increasing order."""
         distances = self._halves - self.centres @ self.centres[cluster]
-        distances[cluster] = -np.inf  # of several clusters with one centre
+        distances[cluster] = -np.inf  # first, even if other clusters have the same centre
         nearest = _smallest(distances[None], n_clusters)[0]
         return np.sort(np.concatenate([self.members[other] for other in nearest]))
 

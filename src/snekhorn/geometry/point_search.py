@@ -122,7 +122,7 @@ class PointSearch:
     def _fill_by_clusters(self, found: _Lists, clusters: PointClusters, n_searched: int, execution: Execution) -> None:
         """Fill the lists of all points, those of neighbouring clusters together.
 
-        Each cluster that some of them search is multiplied with all that search it.
+        For each cluster, one matrix product compares its points with all the queries that search it.
         """
         n_candidates = min(len(self.X), found.n_wanted + SPARE)
 

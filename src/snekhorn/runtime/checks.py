@@ -44,10 +44,10 @@ def check_positive(value: Any, name: str) -> float:
     return float(value)
 
 
-def check_fraction(value: Any, name: str, remedy: str) -> float:
-    """Raise unless `value` is a number from 0 to 1."""
+def check_fraction(value: Any, name: str) -> float:
+    """Raise unless `value` is a number from 0 to 1, or "auto", which the caller handles."""
     if not _is_real(value) or not 0.0 <= value <= 1.0:
-        raise InputError(f"{name} must be a number from 0 to 1, or 'auto'; got {value!r}. {remedy}.")
+        raise InputError(f"{name} must be a number from 0 to 1, or 'auto'; got {value!r}.")
     return float(value)
 
 

@@ -149,8 +149,9 @@ def maximize(
             ratio = GOOD_MODEL if accepted else -np.inf
         if accepted:
             point, plain, hessian = trial, False, None
-            point, used = _settle_stragglers(problem, point, SETTLED if point.gap > NEAR else ALMOST * tol)
-            passes += used
+            if point.gap >= tol:
+                point, used = _settle_stragglers(problem, point, SETTLED if point.gap > NEAR else ALMOST * tol)
+                passes += used
             values.append(point.value)
         if ratio >= GOOD_MODEL:
             damping = damping / DAMPING_DECAY if damping > SMALLEST_DAMPING else 0.0
@@ -244,7 +245,9 @@ def _settle_stragglers(problem: Problem, point: Point, tol: float) -> tuple[Poin
         x = point.x.copy()
         x[:, rows] = found.point.x[:, : rows.size]
         settled = problem.evaluate(x)
-        if not (np.isfinite(settled.gap) and problem.execution.sum(settled.row_values - point.row_values) > 0.0):
+        increase = float(problem.execution.sum(settled.row_values - point.row_values))
+        near = point.gap <= NEAR  # increases are then mostly rounding errors, so compare gaps
+        if not np.isfinite(settled.gap) or (settled.gap >= point.gap if near else increase <= 0.0):
             break
         helps, point = settled.gap < HELPFUL * point.gap, settled
         if not helps:

@@ -16,6 +16,7 @@ from harness.results_page import figures, table
 from snekhorn import TSNEkhorn
 from snekhorn.affinities import SymmetricEntropicAffinity
 from snekhorn.embedding.initial_layout import pca_layout
+from snekhorn.estimators.neighbor_embedding import GRAPH_TOL
 
 from .measure import N_THREADS, SCORES, STAGES, Array, benchmark, best_of, layout_scores, peak_gigabytes, quiet, timed
 
@@ -55,7 +56,7 @@ def compile_ours(X: Array) -> None:
 def ours_by_stages(X: Array, **parameters: Any) -> tuple[TSNEkhorn, SymmetricEntropicAffinity, dict[str, float]]:
     """Fit t-SNEkhorn stage by stage; return the model, its affinity and the times of the stages."""
     affinity = SymmetricEntropicAffinity(
-        PERPLEXITY, n_neighbors="auto", balance="auto", self_loops=False, n_jobs=N_THREADS
+        PERPLEXITY, n_neighbors="auto", balance="auto", self_loops=False, tol=GRAPH_TOL, n_jobs=N_THREADS
     )
     affinity_seconds, P = timed(lambda: affinity.fit_transform(X))
     initial_seconds, initial = timed(lambda: pca_layout(X, 2))

@@ -22,8 +22,8 @@ Balance: TypeAlias = float | Literal["auto"]
 
 # The rule of "auto". At perplexity 30, the column sums of E have a Gini coefficient of 0.12 to 0.39 on the eleven data
 # sets tried. In simulations in which hubs mislead because noise is unequal, it is 0.51 to 0.9 in 50 dimensions and
-# more, but only about 0.4 in 10 dimensions. It is also high if noise dominates but is equal everywhere; then the balance
-# makes no difference.
+# more, but only about 0.4 in 10 dimensions. It is also high if noise dominates but is equal everywhere, where the
+# balance makes no difference.
 LOWEST = 0.5  # balance on ordinary data; a lower one keeps a few more neighbours, but shows groups less clearly
 EQUAL = 0.4  # inequality up to which the balance is lowest; if it is larger, unequal noise is mistaken for structure
 UNEQUAL = 0.55  # inequality from which the balance is 1; if it is smaller, ordinary data lose neighbours

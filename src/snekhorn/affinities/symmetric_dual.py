@@ -23,6 +23,9 @@ from ..runtime.execution import Execution
 from ..solvers.newton_cg import Array, Linear, Point, RestrictedProblem, gaps
 
 SMALLEST_MASS = 1e-300  # keeps logarithms finite
+# Edges whose weights are kept between the products with a Hessian. They take 16 bytes per edge, twice as much as the
+# graph. With more, it takes as long to read them as to compute them anew.
+MOST_WEIGHTS = 2**23
 
 
 @dataclass
@@ -66,8 +69,10 @@ class SymmetricDual:
     def hessian(self, x: Array) -> Linear:
         near: tuple[Array, ...] = (self.cost.arranged(x),)
         if not isinstance(self.cost, DenseCost):  # reuse weights; dense ones would take two more full matrices
-            weights = np.empty((2, self.cost.n_pairs), self.cost.dtype)
-            self.cost.over_rows(symmetric_sums.edge_weights, *near, weights)
+            kept = self.cost.n_pairs <= MOST_WEIGHTS
+            weights = np.empty((2, self.cost.n_pairs if kept else 0), self.cost.dtype)
+            if kept:
+                self.cost.over_rows(symmetric_sums.edge_weights, *near, weights)
             near = (*near, weights)
 
         def product(step: Array) -> Array:
@@ -98,12 +103,13 @@ class SymmetricDual:
         held: Any = ((gam <= self.lower) & (slope < 0.0)) | ((gam >= self.upper) & (slope > 0.0))
         return np.asarray(held)
 
-    def restored(self, cost: Cost, order: NDArray[np.intp]) -> SymmetricDual:
-        """Return the dual on the costs in their own order, if this one is of the points ``order``."""
+    def restored(self, order: NDArray[np.intp]) -> SymmetricDual:
+        """Return the dual on the points in their own order, if this one is on the points ``order``."""
+        assert not isinstance(self.cost, DenseCost)
         places = np.argsort(order)
         values = (self.log_perplexity, self.lower, self.upper)
         log_perplexity, lower, upper = (np.broadcast_to(value, places.shape)[places] for value in values)
-        return SymmetricDual(cost, log_perplexity, self.self_loops, lower, upper)
+        return SymmetricDual(self.cost.permuted(places), log_perplexity, self.self_loops, lower, upper)
 
     def scaled(self, x: Array, n_steps: int) -> Array:
         """Take Sinkhorn steps; each makes one pass and scales all rows at once, to bring row sums closer to one."""

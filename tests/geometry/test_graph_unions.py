@@ -43,9 +43,9 @@ def _costs(graph):
     return np.where(graph.toarray() > 0.0, graph.toarray(), np.inf)
 
 
-@pytest.mark.parametrize("n_blocks", [1, 16, 1000])
-def test_both_directions_have_the_smaller_cost(n_blocks, execution, monkeypatch):
-    monkeypatch.setattr(graph_unions, "FEWEST_BLOCKS", n_blocks)
+@pytest.mark.parametrize("edges_per_block", [1, 50, 1000])
+def test_both_directions_have_the_smaller_cost(edges_per_block, execution, monkeypatch):
+    monkeypatch.setattr(graph_unions, "EDGES_PER_BLOCK", edges_per_block)
     monkeypatch.setattr("snekhorn.runtime.execution.MIN_WORK_FOR_THREADS", 1)
     graph = _graph(0)
     found = both_ways(_rows(graph), execution)

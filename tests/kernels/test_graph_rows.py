@@ -38,10 +38,14 @@ def test_the_union_has_the_edges_of_both_at_the_smaller_cost_or_the_mean(share, 
     graph, costs = _graph(rng)
     other, other_costs = _graph(rng, share)
     counts = np.empty(N, dtype=np.int64)
-    count_union(*graph[:2], *other[:2], counts)
+    for block in (slice(0, 11), slice(11, N)):
+        rows = sorted_rows(block.start, block.stop, *other)
+        count_union(block.start, *graph, *rows[:2], counts[block])
     ends = np.concatenate([[0], np.cumsum(counts)])
     union, values = np.empty(ends[-1], dtype=np.int32), np.empty(ends[-1])
-    fill_union(*graph, *other, mean, ends, union, values)
+    for start, stop in ((0, 11), (11, N)):
+        rows = sorted_rows(start, stop, *other)
+        fill_union(start, *graph, *rows, mean, ends[start : stop + 1], union, values)
     exists = np.isfinite(costs) | np.isfinite(other_costs)
     of_both = np.where(np.isfinite(costs), costs, 0.0) + np.where(np.isfinite(other_costs), other_costs, 0.0)
     want = np.where(exists, of_both / 2, np.inf) if mean else np.minimum(costs, other_costs)

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..kernels import graph_rows
+from ..kernels.graph_rows import count_union, fill_union, reversed_rows, sorted_rows
 from ..runtime.execution import Execution, run_in_blocks
 from .distance_metrics import Array
 
 Rows: TypeAlias = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]], Array]  # indptr, indices and values
 
-FEWEST_BLOCKS = 16  # with fewer, the copies of their rows take more memory; with more, all edges are read more often
-BLOCKS_PER_THREAD = 4  # rows differ in length; with fewer blocks, threads wait for the slowest one
+EDGES_PER_BLOCK = 2**24  # more take more memory for each thread; for fewer, all edges are read more often
+
+
+class SomeRows(Protocol):
+    """Function that returns the rows of a graph from `start` to `stop`, sorted by index."""
+
+    def __call__(self, start: int, stop: int) -> Rows: ...
 
 
 def joined(graph: Rows, other: Rows, execution: Execution) -> Rows:
     """Return the edges of both graphs; if both have an edge, with the smaller value."""
-
-    def rows_of_both(start: int, stop: int) -> tuple[Rows, Rows]:
-        return graph_rows.sorted_rows(start, stop, *graph), graph_rows.sorted_rows(start, stop, *other)
-
-    return _union(rows_of_both, graph, execution, mean=False)
+    return _union(graph, lambda start, stop: sorted_rows(start, stop, *other), execution, mean=False)
 
 
 def both_ways(graph: Rows, execution: Execution, *, mean: bool = False) -> Rows:
@@ -34,11 +34,7 @@ def both_ways(graph: Rows, execution: Execution, *, mean: bool = False) -> Rows:
     If both have an edge, it gets the smaller value. With `mean`, every edge gets the mean of its two values, one of
     which is 0 if only one direction exists.
     """
-
-    def rows_of_both(start: int, stop: int) -> tuple[Rows, Rows]:
-        return graph_rows.sorted_rows(start, stop, *graph), graph_rows.reversed_rows(start, stop, *graph)
-
-    return _union(rows_of_both, graph, execution, mean=mean)
+    return _union(graph, lambda start, stop: reversed_rows(start, stop, *graph), execution, mean=mean)
 
 
 def mean_with_transpose(P: sparse.csr_matrix, execution: Execution) -> sparse.csr_matrix:
@@ -52,22 +48,23 @@ def mean_with_transpose(P: sparse.csr_matrix, execution: Execution) -> sparse.cs
     return mean
 
 
-def _union(
-    rows_of_both: Callable[[int, int], tuple[Rows, Rows]], graph: Rows, execution: Execution, *, mean: bool
-) -> Rows:
-    """Return the union of two graphs; a function returns some rows of both, sorted by index."""
+def _union(graph: Rows, rows_of_other: SomeRows, execution: Execution, *, mean: bool) -> Rows:
+    """Return the edges of a graph and of another one."""
     indptr, indices, values = graph
     n = indptr.size - 1
 
     def count(block: slice) -> None:
-        own, others = rows_of_both(block.start, block.stop)
-        graph_rows.count_union(*own[:2], *others[:2], counts[block])
+        other_indptr, other_indices, _ = rows_of_other(block.start, block.stop)
+        count_union(block.start, *graph, other_indptr, other_indices, counts[block])
 
     def fill(block: slice) -> None:
-        own, others = rows_of_both(block.start, block.stop)
-        graph_rows.fill_union(*own, *others, mean, ends[block.start : block.stop + 1], union, union_values)
+        others = rows_of_other(block.start, block.stop)
+        fill_union(block.start, *graph, *others, mean, ends[block.start : block.stop + 1], union, union_values)
 
-    n_blocks = max(FEWEST_BLOCKS, BLOCKS_PER_THREAD * execution.n_threads)
+    if indices.size <= EDGES_PER_BLOCK:
+        whole = rows_of_other(0, n)
+        rows_of_other = lambda start, stop: (whole[0][start : stop + 1], *whole[1:])  # noqa: E731
+    n_blocks = max(execution.n_threads, -(-indices.size // EDGES_PER_BLOCK))
     blocks = (n, -(-n // n_blocks), indices.size)
     counts = np.empty(n, dtype=np.int64)
     run_in_blocks(execution, count, *blocks)

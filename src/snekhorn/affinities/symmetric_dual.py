@@ -20,12 +20,11 @@ from ..geometry.costs import Cost, DenseCost, Matrix
 from ..kernels import symmetric_sums
 from ..kernels.symmetric_sums import MASS, MASS_LOG, MASS_SCALE, W_L, W_LL, W
 from ..runtime.execution import Execution
+from ..runtime.memory import left_bytes
+from ..runtime.memory_budget import keeps_weights
 from ..solvers.newton_cg import Array, Linear, Point, RestrictedProblem, gaps
 
 SMALLEST_MASS = 1e-300  # keeps logarithms finite
-# Edges whose weights are kept between the products with a Hessian. They take 16 bytes per edge, twice as much as the
-# graph. With more, it takes as long to read them as to compute them anew.
-MOST_WEIGHTS = 2**23
 
 
 @dataclass
@@ -69,7 +68,7 @@ class SymmetricDual:
     def hessian(self, x: Array) -> Linear:
         near: tuple[Array, ...] = (self.cost.arranged(x),)
         if not isinstance(self.cost, DenseCost):  # reuse weights; dense ones would take two more full matrices
-            kept = self.cost.n_pairs <= MOST_WEIGHTS
+            kept = keeps_weights(self.cost.n_pairs, self.cost.dtype.itemsize, left_bytes())
             weights = np.empty((2, self.cost.n_pairs if kept else 0), self.cost.dtype)
             if kept:
                 self.cost.over_rows(symmetric_sums.edge_weights, *near, weights)
@@ -146,7 +145,7 @@ class SymmetricDual:
         return np.stack([wanted_mass, mass * missing_entropy - mean_log * wanted_mass])
 
     def _blocks(self, x: Array, terms: Array) -> tuple[Array, Array, Array]:
-        a, b, c = terms[:, W], -terms[:, W_L], terms[:, W_LL]
+        a, b, c = terms[:, W].copy(), -terms[:, W_L], terms[:, W_LL].copy()  # views would keep all terms in memory
         if self.self_loops:  # the pair (i, i) couples a row with itself, so it counts twice
             lam, gam = x
             own = lam / gam

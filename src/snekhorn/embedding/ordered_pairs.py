@@ -14,11 +14,11 @@ from scipy import sparse
 
 from ..kernels.graph_rows import count_at_least, permute_rows
 from ..runtime.execution import Execution
+from ..runtime.memory_budget import ENTRIES_AT_ONCE
 from .charge_sums import Array
 
 NEGLIGIBLE = 1e-6  # fraction of a row's mass that may be dropped; a larger value would affect the loss noticeably
 MANY = 0.05  # fraction of negligible entries above which dropping them saves time
-ENTRIES_AT_ONCE = 2**22  # entries of P per block; larger blocks take more memory in addition to P
 
 Rows: TypeAlias = tuple[NDArray[np.int64], NDArray[np.uint32], Array]  # indptr, indices and data
 

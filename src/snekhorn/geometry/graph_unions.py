@@ -10,11 +10,10 @@ from scipy import sparse
 
 from ..kernels.graph_rows import count_union, fill_union, reversed_rows, sorted_rows
 from ..runtime.execution import Execution, run_in_blocks
+from ..runtime.memory_budget import EDGES_PER_BLOCK
 from .distance_metrics import Array
 
 Rows: TypeAlias = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]], Array]  # indptr, indices and values
-
-EDGES_PER_BLOCK = 2**24  # more take more memory for each thread; for fewer, all edges are read more often
 
 
 class SomeRows(Protocol):

@@ -96,6 +96,7 @@ def _stage_peaks(model: TSNEkhorn, X: Array) -> dict[str, float]:
         for stage, name in STAGES.items():
             patches.enter_context(patch(name, stages.marked(resolve_name(name), stage)))
         stages.begin("start")
+        stages.peaks.clear()  # the points were made before
         quiet(lambda: model.fit(X))
         stages.begin("end")
     return stages.peaks

@@ -125,6 +125,15 @@ def test_memory_that_is_too_little_for_weights_changes_no_bit(monkeypatch):
     np.testing.assert_array_equal(found.embedding_, want.embedding_)
 
 
+def test_points_that_are_not_read_yet_count(monkeypatch):
+    said = []
+    monkeypatch.setattr(resources, "require_memory", lambda needed, *_: said.append(needed))
+    estimator = TSNEkhorn(perplexity=8.0, n_neighbors=20)
+    for X in (POINTS, np.broadcast_to(0.0, POINTS.shape)):
+        estimator.check_resources(X)
+    assert said[1] - said[0] == POINTS.nbytes
+
+
 def test_the_solver_keeps_weights_if_half_of_what_is_left_holds_them():
     graph = GraphSize(1000, 45, 4)
     weights = 8 * graph.n_edges

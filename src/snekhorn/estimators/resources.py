@@ -96,7 +96,7 @@ def require_memory_for_points(X: Any, affinity: Affinity, layout: LayoutKind) ->
         stages.append(own + components_bytes(X))
         if not full:
             stages.append(graph_bytes(X, int(k), affinity.metric, n_threads))
-    _require(n, round(n_pairs), max(stages), remedy)
+    _require(n, round(n_pairs), max(stages) + _unread_bytes(X), remedy)
 
 
 def warn_of_long_sums(name: str, n: int, n_components: int, max_iter: int, execution: Execution) -> None:
@@ -114,6 +114,11 @@ def warn_of_long_sums(name: str, n: int, n_components: int, max_iter: int, execu
 
 def _require(n: int, n_pairs: int, needed: float, remedy: str) -> None:
     require_memory(needed, f"the layout of {n:,} points with {n_pairs:,} pairs", remedy)
+
+
+def _unread_bytes(X: Any) -> int:
+    """Return the memory that X will take, if it is the outline of points that are not in memory yet."""
+    return X.nbytes if isinstance(X, np.ndarray) and X.size and not any(X.strides) else 0
 
 
 def _neighbors_per_point(X: Any, n: int, affinity: Affinity) -> tuple[float, str]:

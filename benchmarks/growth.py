@@ -39,16 +39,16 @@ def augmented(n: int, folder: Path | None) -> Array:
         images[:20_000].reshape(-1, SIDE**2).astype(np.float32)
     )
     rng = np.random.default_rng(0)
-    blocks, found = [], 0
+    points, found = np.empty((n, N_COMPONENTS), dtype=np.float32), 0
     while found < n:
         copies = images[: n - found].astype(np.float32)
         if found:
             angle, shift = rng.uniform(-12.0, 12.0), rng.integers(-2, 3, size=2)
             copies = ndimage.rotate(copies, angle, axes=(2, 1), reshape=False, order=1)
             copies = np.roll(copies, shift, axis=(1, 2))
-        blocks.append(reduction.transform(copies.reshape(-1, SIDE**2)).astype(np.float32))
+        points[found : found + len(copies)] = reduction.transform(copies.reshape(-1, SIDE**2))
         found += len(copies)
-    return np.concatenate(blocks)
+    return points
 
 
 class Clock:

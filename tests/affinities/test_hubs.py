@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from snekhorn.affinities import SymmetricEntropicAffinity
-from snekhorn.affinities.hubs import feed_starved, metropolis_entropies
+from snekhorn.affinities.hubs import ROUNDS, feed_starved, metropolis_entropies, typical_degree
 from snekhorn.geometry.costs import build_cost
 from snekhorn.runtime.execution import Threads
 
@@ -39,14 +39,16 @@ def test_entropies_are_those_of_a_symmetric_doubly_stochastic_matrix_on_the_grap
 
 def test_a_graph_that_carries_the_perplexity_is_left_alone(hubs):
     _, graph = hubs
-    assert feed_starved(graph, np.log(1.01)) is graph
+    assert feed_starved(graph, np.log(1.01), typical_degree(graph)) is graph
 
 
 def test_starved_points_get_edges_among_themselves(hubs):
     X, graph = hubs
     log_perplexity = np.log(8.0)
     starved = metropolis_entropies(graph) < log_perplexity
-    fed = feed_starved(graph, log_perplexity)
+    fed = graph
+    for _ in range(ROUNDS):
+        fed = feed_starved(fed, log_perplexity, typical_degree(graph))
     assert starved.sum() > 10
     assert (metropolis_entropies(fed) < log_perplexity).sum() < starved.sum() / 4
     old, new = _edges(graph), _edges(fed)

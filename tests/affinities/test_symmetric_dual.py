@@ -115,3 +115,15 @@ def test_few_rows_that_move_alone_see_the_same_function(dual, x, form, rng):
     v[:, rows] = step
     product = few.hessian(some)(np.pad(step, ((0, 0), (0, some.shape[1] - 2))))
     np.testing.assert_allclose(product[:, :2], dual.hessian(x)(v)[:, rows], rtol=1e-12)
+
+
+@pytest.mark.parametrize("self_loops", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_weights_that_are_not_kept_give_the_same_bits(dtype, self_loops, monkeypatch):
+    cost, _, _ = cost_and_mask("graph", n=150, dtype=dtype)
+    rng = np.random.default_rng(0)
+    x, step = np.stack([rng.normal(size=150), rng.uniform(0.3, 3.0, size=150)]), rng.normal(size=(2, 150))
+    dual = SymmetricDual(cost, 1.0, self_loops, lower=0.0, upper=np.inf)
+    kept = dual.hessian(x)(step)
+    monkeypatch.setattr("snekhorn.affinities.symmetric_dual.left_bytes", lambda: 1000)
+    np.testing.assert_array_equal(dual.hessian(x)(step), kept)

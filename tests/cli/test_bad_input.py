@@ -104,6 +104,11 @@ CASES = {
         "space.csv is 3-dimensional, but the page shows only two dimensions",
     ),
     "no threads": (["embed", "good.csv", "--jobs", "0"], "--jobs must be a number of threads"),
+    "no size": (["embed", "good.csv", "--max-memory", "much"], "--max-memory must be a number of bytes, a text such"),
+    "little memory": (
+        ["embed", "good.csv", "--max-memory", "1MB"],
+        "in use, but --max-memory='1MB' allows 0.0 GiB; raise it, or",
+    ),
     "no tolerance": (["embed", "good.csv", "--tol", "-1"], "--tol must be"),
     "affinity over its input": (["affinity", "fake.npz", "--out", "fake.npz", "--force"], "is also an input"),
     "named twice": (["embed", "good.csv", "--html", "t.html", "--plot", "t.html"], "t.html must end in .png"),

@@ -94,6 +94,8 @@ def no_work(monkeypatch):
         ("callbacks", [print, None], "callable"),
         ("n_jobs", 0, "-1 for all cores"),
         ("n_jobs", 1.5, "-1 for all cores"),
+        ("max_memory", "8 gigs", "such as '8GB'"),
+        ("max_memory", -1, "a fraction"),
         ("random_state", "now", "a whole number"),
         ("random_state", -1, "from 0"),
         ("random_state", 0.5, "RandomState or None"),

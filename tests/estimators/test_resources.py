@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from snekhorn import SNE, TSNE, TSNEkhorn
+from snekhorn import TSNE, TSNEkhorn
 from snekhorn.affinities import EntropicAffinity, MultiscaleSymmetricEntropicAffinity, SymmetricEntropicAffinity
 from snekhorn.embedding.objective import make_objective
 from snekhorn.estimators import resources
 from snekhorn.runtime.execution import Threads
 from snekhorn.runtime.memory import GIB
+from snekhorn.runtime.memory_budget import GraphSize, affinity_stages
 
 from ..helpers import AFFINITIES, clusters, squared_distances
 from .cases import each_estimator, quick
@@ -81,17 +82,13 @@ def test_the_objective_takes_no_more_than_was_said(kind, form, affinity):
     estimator = quick(kind, affinity=affinity)
     latent = estimator.latent
     symmetric = affinity == "precomputed" and latent.normalized != "rows"
-    beside = resources.bytes_per_pair(symmetric=symmetric, doubly_stochastic=latent.doubly_stochastic)
-    estimated = beside * P.shape[0] ** 2 + resources.BYTES_PER_POINT * P.shape[0]
+    layout = resources.LayoutKind(symmetric, latent.doubly_stochastic, exact=True)
+    estimated = layout.peak(P.shape[0], P.shape[0] ** 2, full=form is np.asarray)
+    parameters = {"method": "exact", "self_loops": True, "symmetric": symmetric, "execution": Threads()}
+    Z = np.random.default_rng(0).normal(size=(P.shape[0], 2))
+    make_objective(P, latent, **parameters).loss(Z)  # what it takes to compile a kernel does not count
     tracemalloc.start()
-    make_objective(
-        P,
-        latent,
-        method="exact",
-        self_loops=True,
-        symmetric=symmetric,
-        execution=Threads(),
-    )
+    make_objective(P, latent, **parameters).loss(Z)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert 0.5 * estimated < peak < 1.05 * estimated
@@ -99,16 +96,49 @@ def test_the_objective_takes_no_more_than_was_said(kind, form, affinity):
 
 @pytest.mark.filterwarnings("ignore:.*stopped at max_iter")
 def test_sizes(monkeypatch):
-    points = 500 * N
     quickest = {"max_iter": 1, "perplexity": 8.0}
+    points = 200 * N
     assert _needed(TSNEkhorn(**quickest), POINTS, monkeypatch) == N * N * (8 + 36) + points
     assert _needed(TSNEkhorn(**quickest), POINTS.astype(np.float32), monkeypatch) == N * N * (4 + 36) + points
     assert _needed(TSNE(**quickest), POINTS, monkeypatch) == N * N * (8 + 44) + points
-    assert _needed(SNE(**quickest), POINTS, monkeypatch) == N * N * (8 + 56) + points
-    of_neighbors = TSNEkhorn(n_neighbors=20, metric="precomputed", **quickest)
-    assert _needed(of_neighbors, COSTS, monkeypatch) == 2 * N * 20 * (12 + 36) + points
     given = TSNEkhorn(affinity="precomputed", **quickest)
     assert _needed(given, AFFINITY, monkeypatch) == N * N * 36 + points
+    of_neighbors = TSNEkhorn(n_neighbors=20, metric="precomputed", **quickest)
+    assert _needed(of_neighbors, COSTS, monkeypatch) == 1.75 * N * 20 * (12 + 12) + (200 + 300 + 500) * N
+
+
+@pytest.mark.parametrize("max_memory", ["10MB", 1e-6])
+def test_a_limit_on_the_memory_is_checked_first(max_memory, no_memory, monkeypatch):
+    monkeypatch.setattr("snekhorn.runtime.memory.available_bytes", lambda: 8 * GIB)
+    estimator = quick(TSNEkhorn, n_neighbors=10, max_memory=max_memory)
+    with pytest.raises(
+        MemoryError, match=f"GiB in use, but max_memory={max_memory!r} allows 0.0 GiB; raise it, or lower"
+    ):
+        estimator.fit(POINTS)
+
+
+@pytest.mark.filterwarnings("ignore:.*stopped at max_iter")
+def test_memory_that_is_too_little_for_weights_changes_no_bit(monkeypatch):
+    want = quick(TSNEkhorn, n_neighbors=10).fit(POINTS)
+    monkeypatch.setattr("snekhorn.affinities.symmetric_dual.left_bytes", lambda: 1000)
+    found = quick(TSNEkhorn, n_neighbors=10).fit(POINTS)
+    np.testing.assert_array_equal(found.embedding_, want.embedding_)
+
+
+def test_points_that_are_not_read_yet_count(monkeypatch):
+    said = []
+    monkeypatch.setattr(resources, "require_memory", lambda needed, *_: said.append(needed))
+    estimator = TSNEkhorn(perplexity=8.0, n_neighbors=20)
+    for X in (POINTS, np.broadcast_to(0.0, POINTS.shape)):
+        estimator.check_resources(X)
+    assert said[1] - said[0] == POINTS.nbytes
+
+
+def test_the_solver_keeps_weights_if_half_of_what_is_left_holds_them():
+    graph = GraphSize(1000, 45, 4)
+    weights = 8 * graph.n_edges
+    few, enough = (affinity_stages(graph, 1, left)["solver"] for left in (weights, 10 * weights))
+    assert enough == few + weights == affinity_stages(graph, 1, None)["solver"]
 
 
 @pytest.mark.filterwarnings("ignore:.*stopped at max_iter")

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from snekhorn.kernels.graph_rows import breadth_first, count_union, fill_union, permute_rows
+from snekhorn.kernels.graph_rows import (
+    breadth_first,
+    count_at_least,
+    count_union,
+    fill_union,
+    permute_rows,
+    reversed_rows,
+    sorted_rows,
+)
 
 N = 30
 
@@ -24,20 +32,50 @@ def _full(indptr, indices, values):
     return out
 
 
+@pytest.mark.parametrize("mean", [False, True])
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.9])
-def test_the_union_has_the_edges_of_both_at_the_smaller_cost(share, rng):
-    (indptr, indices, values), costs = _graph(rng)
+def test_the_union_has_the_edges_of_both_at_the_smaller_cost_or_the_mean(share, mean, rng):
+    graph, costs = _graph(rng)
     other, other_costs = _graph(rng, share)
     counts = np.empty(N, dtype=np.int64)
-    for start, stop in ((0, 11), (11, N)):
-        count_union(start, stop, indptr, indices, *other[:2], counts)
+    for block in (slice(0, 11), slice(11, N)):
+        rows = sorted_rows(block.start, block.stop, *other)
+        count_union(block.start, *graph, *rows[:2], counts[block])
     ends = np.concatenate([[0], np.cumsum(counts)])
-    union, smaller = np.empty(ends[-1], dtype=np.int32), np.empty(ends[-1])
+    union, values = np.empty(ends[-1], dtype=np.int32), np.empty(ends[-1])
     for start, stop in ((0, 11), (11, N)):
-        fill_union(start, stop, indptr, indices, values, *other, ends, union, smaller)
-    np.testing.assert_array_equal(_full(ends, union, smaller), np.minimum(costs, other_costs))
+        rows = sorted_rows(start, stop, *other)
+        fill_union(start, *graph, *rows, mean, ends[start : stop + 1], union, values)
+    exists = np.isfinite(costs) | np.isfinite(other_costs)
+    of_both = np.where(np.isfinite(costs), costs, 0.0) + np.where(np.isfinite(other_costs), other_costs, 0.0)
+    want = np.where(exists, of_both / 2, np.inf) if mean else np.minimum(costs, other_costs)
+    np.testing.assert_array_equal(_full(ends, union, values), want)
     for start, stop in pairwise(ends):
         assert (np.diff(union[start:stop]) > 0).all(), "rows are sorted"
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 7, 40, 500])
+def test_some_rows_are_copied_and_sorted(length, rng):
+    indptr = np.array([0, 3, 3 + length, 8 + length], dtype=np.int32)
+    indices = np.concatenate([rng.permutation(2 * length + 5)[:n] for n in np.diff(indptr)]).astype(np.int32)
+    given, costs = indices.copy(), rng.normal(size=indices.size).astype(np.float32)
+    starts, near, near_costs = sorted_rows(1, 3, indptr, indices, costs)
+    np.testing.assert_array_equal(starts, indptr[1:] - 3)
+    np.testing.assert_array_equal(indices, given)
+    for start, stop in pairwise(starts):
+        order = np.argsort(indices[3 + start : 3 + stop])
+        np.testing.assert_array_equal(near[start:stop], indices[3 + start : 3 + stop][order])
+        np.testing.assert_array_equal(near_costs[start:stop], costs[3 + start : 3 + stop][order])
+
+
+def test_some_rows_of_the_transpose(rng):
+    (indptr, indices, values), _ = _graph(rng)
+    transpose = sparse.csr_matrix((values + 1.0, indices, indptr), shape=(N, N)).T.tocsr()
+    for start, stop in ((0, 11), (11, N)):
+        starts, near, costs = reversed_rows(start, stop, indptr, indices, values)
+        want = transpose[start:stop]
+        for found, wanted in ((starts, want.indptr), (near, want.indices), (costs, want.data - 1.0)):
+            np.testing.assert_array_equal(found, wanted)
 
 
 def test_breadth_first_goes_from_near_to_far_in_every_component(rng):
@@ -56,12 +94,17 @@ def test_breadth_first_goes_from_near_to_far_in_every_component(rng):
         assert (np.diff(steps) >= 0).all()
 
 
-def test_rows_in_another_order(rng):
+@pytest.mark.parametrize("smallest", [-np.inf, 2.0])
+def test_rows_in_another_order_scaled_and_without_small_values(smallest, rng):
     (indptr, indices, values), costs = _graph(rng)
     order = rng.permutation(N)
-    places = np.argsort(order).astype(np.int32)
-    new_indptr = np.concatenate([[0], np.cumsum(np.diff(indptr)[order])])
-    new_indices, new_values = np.empty_like(indices), np.empty_like(values)
+    places, counts = np.argsort(order).astype(np.int32), np.empty(N, dtype=np.int64)
     for start, stop in ((0, 11), (11, N)):
-        permute_rows(start, stop, order, places, indptr, indices, values, new_indptr, new_indices, new_values)
-    np.testing.assert_array_equal(_full(new_indptr, new_indices, new_values), costs[np.ix_(order, order)])
+        count_at_least(start, stop, order, indptr, values, smallest, counts)
+    new_indptr = np.concatenate([[0], np.cumsum(counts)])
+    new_indices, new_values = np.empty(new_indptr[-1], dtype=np.int32), np.empty(new_indptr[-1])
+    new = (new_indptr, new_indices, new_values)
+    for start, stop in ((0, 11), (11, N)):
+        permute_rows(start, stop, order, places, indptr, indices, values, smallest, 0.5, *new)
+    want = np.where(costs >= smallest, 0.5 * costs, np.inf)[np.ix_(order, order)]
+    np.testing.assert_array_equal(_full(*new), want)

@@ -12,6 +12,7 @@ from snekhorn.runtime.checks import (
     check_choice,
     check_count,
     check_jobs,
+    check_memory,
     check_perplexity,
     check_positive,
     check_seed,
@@ -140,3 +141,35 @@ def test_seeds(seed):
 def test_values_that_are_no_seeds(seed):
     with pytest.raises(InputError, match=r"random_state must be a whole number from 0 .*got"):
         check_seed(seed)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (None, None),
+        (8_000_000_000, 8e9),
+        (0.5, 0.5),
+        (np.float32(0.5), 0.5),
+        ("8GB", 8e9),
+        ("1.5 tb", 1.5e12),
+        (" 500 MiB ", 500 * 2**20),
+        ("2g", 2e9),
+        ("2Gi", 2**31),
+        ("64 KB", 64e3),
+        ("100B", 100.0),
+        ("4096", 4096.0),
+        ("0.5", 0.5),
+        ("50%", 0.5),
+        ("100 %", 1.0),
+    ],
+)
+def test_amounts_of_memory(given, found):
+    assert check_memory(given) == found
+
+
+@pytest.mark.parametrize(
+    "given", ["", "8 gigs", "GB", "-1GB", "150%", "0", 0, -5, np.nan, np.inf, 10**400, True, [1], "1e9GB", "8iB", "1 2"]
+)
+def test_no_amounts_of_memory(given):
+    with pytest.raises(InputError, match="max_memory must be a number of bytes, a text such as '8GB', a fraction"):
+        check_memory(given)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from snekhorn.affinities import SymmetricEntropicAffinity
-from snekhorn.geometry.costs import BYTES_PER_EDGE
+from snekhorn.geometry.costs import graph_bytes
 from snekhorn.runtime import memory
+from snekhorn.runtime.execution import choose_execution
 
 
 def test_what_fits_passes(monkeypatch):
@@ -24,6 +25,53 @@ def test_what_does_not_fit_says_how_much_and_what_to_change(monkeypatch):
 def test_a_system_that_does_not_tell_is_trusted(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: None)
     memory.require_memory(1e30, "a matrix", "make it smaller")
+
+
+@pytest.fixture
+def half_used(monkeypatch):
+    """Make the process use 2 GiB, and leave 6 GiB."""
+    monkeypatch.setattr(memory, "used_bytes", lambda: 2 * memory.GIB)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 6 * memory.GIB)
+
+
+@pytest.mark.parametrize(
+    ("max_memory", "left"),
+    [(None, 6.0), (0.5, 2.0), ("75%", 4.0), (5 * 2**30, 3.0), ("5GiB", 3.0), ("80GB", 6.0), (1.0, 6.0)],
+)
+def test_a_limit_counts_what_is_in_use(max_memory, left, half_used):
+    with memory.limited_memory(max_memory):
+        assert memory.left_bytes() == pytest.approx(left * memory.GIB)
+        memory.require_memory(left * memory.GIB, "a matrix", "make it smaller")
+        with pytest.raises(MemoryError, match=r"for a matrix: about .* GiB needed.*; .*make it smaller\."):
+            memory.require_memory(left * memory.GIB + 9.0, "a matrix", "make it smaller")
+    assert memory.left_bytes() == 6 * memory.GIB
+
+
+def test_a_limit_below_what_is_in_use_leaves_nothing(half_used):
+    with memory.limited_memory("1GB"):
+        assert memory.left_bytes() == 0.0
+
+
+def test_the_error_of_a_limit_names_it(half_used):
+    what = r"about 5\.0 GiB needed, including 2\.0 GiB in use, but max_memory='4GiB' allows 4\.0 GiB; raise it, or make"
+    with memory.limited_memory("4GiB"), pytest.raises(MemoryError, match=what):
+        memory.require_memory(3 * memory.GIB, "a matrix", "make it smaller")
+
+
+def test_a_system_that_does_not_tell_still_has_a_limit_in_bytes(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: None)
+    monkeypatch.setattr(memory, "used_bytes", lambda: 0)
+    with memory.limited_memory(1000):
+        assert memory.left_bytes() == 1000
+    with memory.limited_memory(0.5):
+        assert memory.left_bytes() is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell")
+def test_this_process_uses_what_it_allocates():
+    before = memory.used_bytes()
+    block = np.ones(2**24)
+    assert memory.used_bytes() - before > 0.9 * block.nbytes
 
 
 def test_this_system_has_some():
@@ -115,8 +163,9 @@ def test_what_is_asked_for_an_affinity_of_neighbours_is_enough(p, dtype):
     X, k = np.random.default_rng(0).normal(size=(3000, p)).astype(dtype), 30
     affinity = SymmetricEntropicAffinity(10.0, n_neighbors=k, self_loops=False)
     affinity.fit(X[:500])  # what it takes to compile a kernel does not count
+    estimate = graph_bytes(X, k, "sqeuclidean", choose_execution(None).n_threads)
     tracemalloc.start()
     affinity.fit(X)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert 0.3 < peak / (BYTES_PER_EDGE * k * len(X)) < 1.0
+    assert 0.5 < peak / estimate < 1.0

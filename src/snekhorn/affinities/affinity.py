@@ -14,8 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from ..errors import NumericalOverflowError
 from ..geometry.costs import Array, Cost, Matrix, NeighborGraph, build_cost, count_neighbors
 from ..geometry.dense_cost import symmetrize_in_place
+from ..geometry.graph_unions import mean_with_transpose
 from ..runtime.checks import check_choice, check_perplexity, clamp_perplexity
-from ..runtime.execution import choose_execution, one_blas_thread
+from ..runtime.execution import Execution, choose_execution, one_blas_thread
 from ..runtime.sparse_format import check_sparse
 from ..runtime.user_warnings import warn
 from ..solvers.solve_report import UNREACHABLE, Reason, SolveReport, advice, explained
@@ -99,20 +100,24 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
         execution = choose_execution(self.n_jobs)
         check_choice(self.self_loops, "self_loops", (True, False))
         self.check_parameters()
-        cost = build_cost(
-            X,
-            metric=self.metric,
-            n_neighbors=self.n_neighbors,
-            perplexity=self.graph_perplexity(),
-            execution=execution,
-        )
-        self.n_features_in_ = cost.n_points if isinstance(X, NeighborGraph) else _count_columns(X)
-        return self.fit_costs(cost)
+        costs = [
+            build_cost(
+                X,
+                metric=self.metric,
+                n_neighbors=self.n_neighbors,
+                perplexity=self.graph_perplexity(),
+                execution=execution,
+            )
+        ]
+        self.n_features_in_ = X.n_points if isinstance(X, NeighborGraph) else _count_columns(X)
+        return self.fit_costs(costs.pop())  # no reference is kept here, so that `compute` can free a large graph
 
     def fit_costs(self: Self, cost: Cost) -> Self:
         """Compute the affinity of these costs."""
+        costs, recall = [cost], getattr(cost, "recall", None)
+        del cost  # as in `fit`
         self.__dict__.pop("perplexity_", None)  # left by an earlier fit
-        P, report = self.compute(cost)
+        P, report = self.compute(costs.pop())
         check_sparse(P, f"the affinity that {type(self).__name__}.compute returns")
         if not np.isfinite(P.sum()):
             raise NumericalOverflowError(
@@ -120,8 +125,7 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
             )
         self.affinity_ = P
         self.report_ = replace(report, reason=explained(report.reason, self.effective_parameters()))
-        if isinstance(cost, NeighborGraph):
-            self.report_.neighbor_recall = cost.recall
+        self.report_.neighbor_recall = recall
         self._warn_of_problems()
         return self
 
@@ -205,8 +209,6 @@ def in_user_units(cost: Cost, values: Array) -> Array:
         return np.asarray(np.clip(cost.unit * values, -largest, largest))
 
 
-def symmetrize(P: Matrix) -> Matrix:
+def symmetrize(P: Matrix, execution: Execution) -> Matrix:
     """Return (P + P^T) / 2, computed in place if P is dense."""
-    if sparse.issparse(P):
-        return ((P + P.T) / 2).tocsr()
-    return symmetrize_in_place(P)
+    return mean_with_transpose(P, execution) if sparse.issparse(P) else symmetrize_in_place(P)

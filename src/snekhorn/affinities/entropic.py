@@ -87,7 +87,7 @@ class EntropicAffinity(Affinity):
         self.bandwidths_ = self.entropy_dual_
         P = rows.affinity(cost, self_loops=self.self_loops)
         report = entropic_report(MeasuredRows.of(P, cost.execution), target, cost.degrees + bool(self.self_loops))
-        return (symmetrize(P) if self.symmetrize else P), report
+        return (symmetrize(P, cost.execution) if self.symmetrize else P), report
 
 
 def entropic_report(rows: MeasuredRows, target: Array | float, n_entries: Array) -> SolveReport:

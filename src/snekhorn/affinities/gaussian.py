@@ -95,7 +95,7 @@ class GaussianAffinity(Affinity):
         P = self._rows(cost, bandwidth).affinity(cost, self_loops=self.self_loops)
         report = self._report(MeasuredRows.of(P, cost.execution), target, cost.degrees + bool(self.self_loops))
         report.n_iter, report.n_passes = passes, passes + 1
-        return (symmetrize(P) if self.symmetrize else P), report
+        return (symmetrize(P, cost.execution) if self.symmetrize else P), report
 
     def _report(self, rows: MeasuredRows, target: float, n_entries: Array) -> SolveReport:
         beyond = rows_beyond(rows.log_perplexities, target)

@@ -16,7 +16,7 @@ from ..geometry.costs import Array, Cost, DenseCost, NeighborGraph
 from ..kernels import RowLoop
 from ..kernels.graph_rows import metropolis_rows
 
-ROUNDS = 2  # added edges can create new hubs, so repeat once
+ROUNDS = 2  # of `feed_starved`; added edges can create new hubs, so repeat once
 
 
 def metropolis_entropies(graph: NeighborGraph) -> Array:
@@ -26,17 +26,17 @@ def metropolis_entropies(graph: NeighborGraph) -> Array:
     return entropies
 
 
-def feed_starved(graph: Cost, log_perplexity: float) -> Cost:
-    """Connect starved points to their nearest neighbours among the starved points.
+def typical_degree(cost: Cost) -> int:
+    """Return the median number of neighbours, the number of edges that starved points get."""
+    return int(np.median(cost.degrees))
+
+
+def feed_starved(graph: Cost, log_perplexity: float, degree: int) -> Cost:
+    """Connect starved points to their `degree` nearest neighbours among the starved points.
 
     In a full matrix, no point starves, and a precomputed graph cannot be searched, so both are returned unchanged.
     """
     if isinstance(graph, DenseCost) or graph.search_among is None:
         return graph
-    k = int(np.median(graph.degrees))
-    for _ in range(ROUNDS):
-        starved = np.flatnonzero(metropolis_entropies(graph) < log_perplexity)
-        if starved.size < 2:
-            break
-        graph = graph.with_more_edges(starved, min(k, starved.size - 1))
-    return graph
+    starved = np.flatnonzero(metropolis_entropies(graph) < log_perplexity)
+    return graph if starved.size < 2 else graph.with_more_edges(starved, min(degree, starved.size - 1))

@@ -17,6 +17,7 @@ from ..kernels.symmetric_sums import dense_affinity
 from ..runtime.checks import check_choice, check_perplexity, check_positive, clamp_perplexity
 from ..solvers.solve_report import SolveReport
 from .affinity import Affinity
+from .hubs import ROUNDS, feed_starved, typical_degree
 from .measured_rows import MeasuredRows, measured_reason
 from .symmetric_dual import SymmetricDual
 from .symmetric_solver import SymmetricSolver
@@ -115,14 +116,19 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
         symmetric = cost.symmetrized().in_own_units()
+        degree = typical_degree(symmetric)
         self.perplexities_ = self._scales(cost, self.longest_row(symmetric))
         solver = SymmetricSolver(tol=self.tol, self_loops=self.self_loops, verbose=self.verbose)
         total: Matrix = None
         last: Array | None = None
         self.reports_ = []
         for perplexity in self.perplexities_:  # smallest first, each starting from the previous solution
-            cost, rows = solver.prepare(symmetric, float(np.log(perplexity)))
-            dual, last, report = solver.solve(cost, rows, float(np.log(perplexity)), last)
+            log_perplexity, cost = float(np.log(perplexity)), symmetric
+            for _ in range(ROUNDS):
+                cost = feed_starved(cost, log_perplexity, degree)
+            rows = solver.entropic_rows(cost, log_perplexity)
+            local, order = cost.in_local_order()
+            dual, last, report = solver.solve(local, order, rows, log_perplexity, last)
             self.reports_.append(report)
             total = _add_affinity(dual, last, total)
             if not report.converged:

@@ -20,6 +20,8 @@ from ..geometry.costs import Cost, DenseCost, Matrix
 from ..kernels import symmetric_sums
 from ..kernels.symmetric_sums import MASS, MASS_LOG, MASS_SCALE, W_L, W_LL, W
 from ..runtime.execution import Execution
+from ..runtime.memory import left_bytes
+from ..runtime.memory_budget import keeps_weights
 from ..solvers.newton_cg import Array, Linear, Point, RestrictedProblem, gaps
 
 SMALLEST_MASS = 1e-300  # keeps logarithms finite
@@ -66,8 +68,10 @@ class SymmetricDual:
     def hessian(self, x: Array) -> Linear:
         near: tuple[Array, ...] = (self.cost.arranged(x),)
         if not isinstance(self.cost, DenseCost):  # reuse weights; dense ones would take two more full matrices
-            weights = np.empty((2, self.cost.n_pairs), self.cost.dtype)
-            self.cost.over_rows(symmetric_sums.edge_weights, *near, weights)
+            kept = keeps_weights(self.cost.n_pairs, self.cost.dtype.itemsize, left_bytes())
+            weights = np.empty((2, self.cost.n_pairs if kept else 0), self.cost.dtype)
+            if kept:
+                self.cost.over_rows(symmetric_sums.edge_weights, *near, weights)
             near = (*near, weights)
 
         def product(step: Array) -> Array:
@@ -98,12 +102,13 @@ class SymmetricDual:
         held: Any = ((gam <= self.lower) & (slope < 0.0)) | ((gam >= self.upper) & (slope > 0.0))
         return np.asarray(held)
 
-    def restored(self, cost: Cost, order: NDArray[np.intp]) -> SymmetricDual:
-        """Return the dual on the costs in their own order, if this one is of the points ``order``."""
+    def restored(self, order: NDArray[np.intp]) -> SymmetricDual:
+        """Return the dual on the points in their own order, if this one is on the points ``order``."""
+        assert not isinstance(self.cost, DenseCost)
         places = np.argsort(order)
         values = (self.log_perplexity, self.lower, self.upper)
         log_perplexity, lower, upper = (np.broadcast_to(value, places.shape)[places] for value in values)
-        return SymmetricDual(cost, log_perplexity, self.self_loops, lower, upper)
+        return SymmetricDual(self.cost.permuted(places), log_perplexity, self.self_loops, lower, upper)
 
     def scaled(self, x: Array, n_steps: int) -> Array:
         """Take Sinkhorn steps; each makes one pass and scales all rows at once, to bring row sums closer to one."""
@@ -140,7 +145,7 @@ class SymmetricDual:
         return np.stack([wanted_mass, mass * missing_entropy - mean_log * wanted_mass])
 
     def _blocks(self, x: Array, terms: Array) -> tuple[Array, Array, Array]:
-        a, b, c = terms[:, W], -terms[:, W_L], terms[:, W_LL]
+        a, b, c = terms[:, W].copy(), -terms[:, W_L], terms[:, W_LL].copy()  # views would keep all terms in memory
         if self.self_loops:  # the pair (i, i) couples a row with itself, so it counts twice
             lam, gam = x
             own = lam / gam

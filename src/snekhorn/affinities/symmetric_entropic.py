@@ -12,7 +12,8 @@ from ..runtime.checks import check_choice, check_count, check_perplexity, check_
 from ..solvers.solve_report import SolveReport
 from .affinity import Affinity, in_user_units, symmetrize
 from .balance import Balance, EntropicMean, check_balance, choose_balance, gini
-from .entropic import entropic_report
+from .entropic import KernelRows, entropic_report
+from .hubs import ROUNDS, feed_starved, typical_degree
 from .measured_rows import MeasuredRows
 from .symmetric_solver import MAX_ITER, Solver, SymmetricSolver
 
@@ -136,33 +137,40 @@ class SymmetricEntropicAffinity(Affinity):
             max_iter=self.max_iter,
             verbose=self.verbose,
         )
-        cost, rows = solver.prepare(cost, log_perplexity)
-        mean = EntropicMean(cost, rows, self.self_loops)
+        # A graph takes much memory. Every new one replaces the last one in this function, which alone refers to it.
+        degree = typical_degree(cost)
+        for _ in range(ROUNDS):
+            cost = feed_starved(cost, log_perplexity, degree)
+        rows = solver.entropic_rows(cost, log_perplexity)
         balance, inequality = self.balance, None
         if balance == "auto":
-            inequality = gini(mean.column_sums())
+            inequality = gini(EntropicMean(cost, rows, self.self_loops).column_sums())
             balance = choose_balance(inequality)
         if balance == 0.0:
-            P, report = self._entropic(mean, solver.row_targets(cost, log_perplexity), log_perplexity)
+            P, report = self._entropic(cost, rows, solver.row_targets(cost, log_perplexity), log_perplexity)
         else:
-            dual, x, report = solver.solve(cost, rows, log_perplexity, self._last_solution(cost))
+            last = self._last_solution(cost)
+            cost, order = cost.in_local_order()  # a cache-friendly order of the points, which `solve` undoes
+            dual, x, report = solver.solve(cost, order, rows, log_perplexity, last)
+            cost = dual.cost
             self.marginal_dual_, self.entropy_dual_ = in_user_units(cost, x)
             entries, diagonal = dual.entries(x)
             P = cost.as_matrix(entries, diagonal)
             report = solver.measured(report, P, dual, x)
             if balance < 1.0:
-                P = mean.mixed_with(entries, diagonal, balance)
+                P = EntropicMean(cost, rows, self.self_loops).mixed_with(entries, diagonal, balance)
         return P, replace(report, balance=float(balance), inequality=inequality)
 
-    def _entropic(self, mean: EntropicMean, target: Array, log_perplexity: float) -> tuple[Matrix, SolveReport]:
+    def _entropic(
+        self, cost: Cost, rows: KernelRows, target: Array, log_perplexity: float
+    ) -> tuple[Matrix, SolveReport]:
         """Return the symmetrised entropic affinity, which needs no solver, and its report."""
-        self.marginal_dual_, self.entropy_dual_ = in_user_units(mean.cost, mean.rows.duals)
-        E = mean.rows.affinity(mean.cost, self_loops=self.self_loops)
-        report = entropic_report(
-            MeasuredRows.of(E, mean.cost.execution), target, mean.cost.degrees + bool(self.self_loops)
-        )
+        self.marginal_dual_, self.entropy_dual_ = in_user_units(cost, rows.duals)
+        E = rows.affinity(cost, self_loops=self.self_loops)
+        report = entropic_report(MeasuredRows.of(E, cost.execution), target, cost.degrees + bool(self.self_loops))
         lowered = np.flatnonzero(target < log_perplexity)
-        return symmetrize(E), replace(report, unreachable_rows=np.union1d(report.unreachable_rows, lowered))
+        report = replace(report, unreachable_rows=np.union1d(report.unreachable_rows, lowered))
+        return symmetrize(E, cost.execution), report
 
     def _last_solution(self, cost: Cost) -> Array | None:
         """Return the solution of the previous call to `fit` if it can serve as a starting point."""

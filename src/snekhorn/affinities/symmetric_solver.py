@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..geometry.costs import Array, Cost, Matrix, NeighborGraph
 from ..kernels.row_balancing import balance_rows
@@ -14,7 +15,7 @@ from ..solvers.dual_ascent import ascend
 from ..solvers.newton_cg import Outcome, Point, maximize
 from ..solvers.solve_report import Reason, SolveReport
 from .entropic import KernelRows
-from .hubs import feed_starved, metropolis_entropies
+from .hubs import metropolis_entropies
 from .measured_rows import MeasuredRows, measured_reason
 from .symmetric_dual import SymmetricDual
 
@@ -39,7 +40,7 @@ REFILLING_STEPS = 20
 class SymmetricSolver:
     """Solver of the dual, with the parameters of `SymmetricEntropicAffinity` that it needs.
 
-    `prepare` computes the entropic affinity, and `solve` starts from it; the other methods are their steps.
+    `entropic_rows` computes the entropic affinity, and `solve` starts from it; the other methods are steps of `solve`.
     """
 
     tol: float
@@ -50,30 +51,32 @@ class SymmetricSolver:
     max_iter: int | None = None
     verbose: bool = False
 
-    def prepare(self, cost: Cost, log_perplexity: float) -> tuple[Cost, KernelRows]:
-        """Return the costs to solve for, and the rows of the entropic affinity on them.
-
-        A neighbour graph may gain edges for points that could not place their mass otherwise.
-        """
-        cost = feed_starved(cost, log_perplexity)
+    def entropic_rows(self, cost: Cost, log_perplexity: float) -> KernelRows:
+        """Return the rows of the entropic affinity."""
         target = self.row_targets(cost, log_perplexity)
-        return cost, KernelRows.with_entropy(cost, target, self_loops=self.self_loops)
+        return KernelRows.with_entropy(cost, target, self_loops=self.self_loops)
 
     def solve(
-        self, cost: Cost, rows: KernelRows, log_perplexity: float, last: Array | None = None
+        self,
+        cost: Cost,
+        order: NDArray[np.intp] | None,
+        rows: KernelRows,
+        log_perplexity: float,
+        last: Array | None = None,
     ) -> tuple[SymmetricDual, Array, SolveReport]:
-        """Return the dual problem, its solution x = (lambda, gamma) and the report.
+        """Return the dual problem, its solution x = (lambda, gamma) and the report, in the given order of the points.
 
-        `cost` and `rows` come from `prepare`. Start from `last` if it is given, and from `rows` otherwise.
+        `cost` and `order` come from `in_local_order`. The costs in the given order are restored at the end, so that the
+        caller need not keep both. `rows`, from `entropic_rows`, and `last` are in the given order. Start from `last` if
+        it is not None, and from `rows` otherwise.
         """
-        local, order = cost.in_local_order()  # a cache-friendly order of the points, undone below
         if order is None:
             return self._maximum(cost, rows, log_perplexity, last)
         last = None if last is None else last[:, order]
-        dual, x_local, report = self._maximum(local, rows.permuted(order), log_perplexity, last)
+        dual, x_local, report = self._maximum(cost, rows.permuted(order), log_perplexity, last)
         x = np.empty_like(x_local)
         x[:, order] = x_local
-        return dual.restored(cost, order), x, report.renumbered(order)
+        return dual.restored(order), x, report.renumbered(order)
 
     def _maximum(
         self, cost: Cost, rows: KernelRows, log_perplexity: float, last: Array | None

@@ -59,6 +59,7 @@ def embed(  # noqa: PLR0913
     init: Annotated[Literal["pca", "spectral", "random"], typer.Option(help="Initial layout.")] = "pca",
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
+    max_memory: options.MaxMemory = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Table: .parquet, .csv, .tsv, .arrow, .feather or .npy.")
     ] = None,
@@ -116,6 +117,7 @@ def embed(  # noqa: PLR0913
             tol=tol,
             init=init,
             n_jobs=jobs,
+            max_memory=max_memory,
             random_state=seed,
             verbose=run.shows_progress,
             checkpoint=checkpoint,

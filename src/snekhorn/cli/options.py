@@ -63,6 +63,14 @@ Balance = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Random seed; results are reproducible bit for bit.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", help="Number of threads.  (default: all cores)")]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(
+        "--max-memory",
+        help="Largest memory of the program, such as 8GB or 50%; refuse data that need more.  (default: what is free)",
+        metavar="SIZE",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors, and JSON if requested.")]

@@ -25,6 +25,7 @@ BUG, BAD_INPUT, INTERRUPTED = 1, 2, 130
 USER_ERRORS = (InputError, OSError, MemoryError)
 OPTIONS = {
     "n_jobs": "--jobs",
+    "max_memory": "--max-memory",
     "random_state": "--seed",
     "max_iter": "--max-iter",
     "n_components": "--dimensions",
@@ -35,7 +36,7 @@ OPTIONS = {
 # a parameter only at the start of a message.
 PARAMETERS = re.compile(
     r"(?<!\w)'[^']*'"
-    r"|(?<![\w/.-])(?P<name>n_jobs|random_state|max_iter|n_components|self_loops)(?![\w/-]|\.\w)"
+    r"|(?<![\w/.-])(?P<name>n_jobs|max_memory|random_state|max_iter|n_components|self_loops)(?![\w/-]|\.\w)"
     r"|^(?P<word>tol)(?= must)"
 )
 

@@ -24,20 +24,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..errors import NumericalOverflowError
+from ..geometry.graph_unions import mean_with_transpose
 from ..geometry.inputs import check_no_empty_row
 from ..kernels.attraction import attract, attract_packed, energy, pack
-from ..kernels.graph_rows import permute_rows
 from ..runtime.execution import Execution
 from .charge_grid import GridState, GridSums
 from .charge_sums import OVERFLOW, Array, Kernel
 from .latent import Latent, SumMethod, make_charge_sums
 from .normalizations import DoublyStochastic, Normalization
+from .ordered_pairs import OrderedPairs, blocks_of
 
 WIDEST = 1e9  # a layout with larger coordinates has diverged
 PRECISE = 2.0**12  # coordinates from which float32 is too coarse for distances; a smaller value costs time
-NEGLIGIBLE = 1e-6  # fraction of a row's mass that may be dropped; a larger value would affect the loss noticeably
-MANY = 0.05  # fraction of negligible entries above which dropping them is worth a copy of P
-ENTRIES_AT_ONCE = 2**22  # entries of P per block; larger blocks take more memory in addition to P
 HUB = 2.0  # mass, relative to the average, above which steps are shortened because they may overshoot
 SINKHORN_STEPS = 100  # maximum number of steps to balance Q at the end; far fewer are enough if Q has a diagonal
 FINE_MARGINAL = 1e-4  # for smaller tolerances on the row sums of Q, the default grid is not accurate enough
@@ -91,12 +89,9 @@ class Objective:
         self.negative_entropy = _negative_entropy(P.data, scale)
         self.row_sums = self.mass = _row_sums(P) * scale  # mass is the mean of row and column sums
         if not symmetric:
-            P = ((P + P.T) / 2).tocsr()
+            P = mean_with_transpose(P, self.execution)
             self.mass = _row_sums(P) * scale
-        P = _without_negligible(P, scale)
-        self._indptr = P.indptr.astype(np.int64)
-        self._indices = P.indices.astype(np.int32, copy=False).view(np.uint32)
-        self._data = (P.data * scale).astype(dtype)
+        self._pairs = OrderedPairs(P, scale, dtype, self.execution)
 
     @property
     def n_points(self) -> int:
@@ -119,11 +114,11 @@ class Objective:
         if not largest < WIDEST:  # NaN also fails this test
             raise NumericalOverflowError(OVERFLOW)
         gradient = self.normalization.repulsion(Z, self.row_sums)
-        pairs, student = (self._indptr, self._indices, self._data), self.kernel is Kernel.STUDENT
-        packed = self._data.dtype == np.float32 and largest < PRECISE
+        rows, student = self._pairs.rows, self.kernel is Kernel.STUDENT
+        packed = self._pairs.dtype == np.float32 and largest < PRECISE
         loop, positions = (attract_packed, self._pack(Z)) if packed else (attract, np.ascontiguousarray(Z, dtype=float))
-        arguments = (*pairs, positions, student, 4.0 * exaggeration, gradient)
-        self.execution.run(loop, self.n_points, self._data.size, *arguments)
+        arguments = (*rows, positions, student, 4.0 * exaggeration, gradient)
+        self.execution.run(loop, self.n_points, rows[-1].size, *arguments)
         return gradient
 
     def pull_of_hubs(self) -> Array | None:
@@ -139,10 +134,10 @@ class Objective:
     def loss(self, Z: Array, exaggeration: float = 1.0) -> float:
         """Return the loss, with the attraction term multiplied by `exaggeration`; raise if it is not finite."""
         energies = np.empty(self.n_points)
-        dtype = self._data.dtype if self._largest_coordinate(Z) < PRECISE else np.float64
-        pairs, positions = (self._indptr, self._indices, self._data), np.ascontiguousarray(Z, dtype=dtype)
-        arguments = (*pairs, positions, self.kernel is Kernel.STUDENT, energies)
-        self.execution.run(energy, self.n_points, self._data.size, *arguments)
+        dtype = self._pairs.dtype if self._largest_coordinate(Z) < PRECISE else np.float64
+        rows, positions = self._pairs.rows, np.ascontiguousarray(Z, dtype=dtype)
+        arguments = (*rows, positions, self.kernel is Kernel.STUDENT, energies)
+        self.execution.run(energy, self.n_points, rows[-1].size, *arguments)
         attraction = float(self.execution.sum(energies))
         total = self.negative_entropy + exaggeration * attraction + self.normalization.value(Z, self.row_sums)
         return _finite(total / self.n_points)
@@ -176,13 +171,7 @@ class Objective:
 
     def permute(self, order: NDArray[np.intp]) -> None:
         """Apply the permutation `order` to the points."""
-        inverse = np.empty(order.size, dtype=np.uint32)
-        inverse[order] = np.arange(order.size, dtype=np.uint32)
-        indptr = np.concatenate([[0], np.cumsum(np.diff(self._indptr)[order])])
-        new = (np.empty_like(self._indices), np.empty_like(self._data))
-        old = (self._indptr, self._indices, self._data)
-        self.execution.run(permute_rows, order.size, self._data.size, order, inverse, *old, indptr, *new)
-        self._indptr, (self._indices, self._data) = indptr, new
+        self._pairs.permute(order)
         self.row_sums, self.mass = self.row_sums[order], self.mass[order]
         self.normalization.permute(order)
 
@@ -252,18 +241,7 @@ def _row_sums(P: sparse.csr_matrix) -> Array:
 def _negative_entropy(data: Array, scale: float) -> float:
     """Return sum P log P of the scaled entries, block by block, because P may fill much of the memory."""
     total = 0.0
-    for start in range(0, data.size, ENTRIES_AT_ONCE):
-        p = data[start : start + ENTRIES_AT_ONCE] * scale
+    for block in blocks_of(data):
+        p = block * scale
         total += float(np.sum(p * np.log(np.where(p > 0.0, p, 1.0)), dtype=float))
     return total
-
-
-def _without_negligible(P: sparse.csr_matrix, scale: float) -> sparse.csr_matrix:
-    """Drop entries that together hold less than the fraction NEGLIGIBLE of a row, if there are many of them."""
-    small = P.data < NEGLIGIBLE / P.shape[0] / scale
-    if np.count_nonzero(small) < MANY * small.size:
-        return P
-    P = P.copy()
-    P.data[small] = 0.0
-    P.eliminate_zeros()
-    return P

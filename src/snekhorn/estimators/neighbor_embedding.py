@@ -27,12 +27,13 @@ from ..geometry.inputs import check_layout, check_squares
 from ..geometry.neighbor_index import NeighborIndex
 from ..runtime.execution import Execution, choose_execution, one_blas_thread
 from ..runtime.interrupts import delayed_interrupts
+from ..runtime.memory import limited_memory
 from ..runtime.user_warnings import warn
 from .checkpoints import Checkpoint, fit_affinity
 from .embedding_input import EmbeddingInput
 from .layout_warnings import warn_of_layout
 from .resources import (
-    bytes_per_pair,
+    LayoutKind,
     count_points,
     require_memory_for_affinity,
     require_memory_for_points,
@@ -102,6 +103,10 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         stops if one of them returns True.
     n_jobs : int or None, default=None
         Number of threads; None and -1 use all cores. The result does not depend on this number.
+    max_memory : int, float, str or None, default=None
+        Largest memory of the process, including X: a number of bytes, a text such as "8GB", or a fraction of the memory
+        that is available to the process at the start. If an estimate exceeds it, `fit` raises an error before any long
+        work. None means the memory that is available.
     random_state : int, RandomState or None, default=None
         Random seed for init="random". Other initial layouts depend on the data alone.
     verbose : bool, default=False
@@ -166,7 +171,8 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         """
         before = self.__dict__.copy()
         try:
-            self._fit(X)
+            with limited_memory(self.max_memory):
+                self._fit(X)
         except BaseException:  # restore an earlier fit
             self.__dict__ = before
             raise
@@ -344,11 +350,12 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         """Raise if there is not enough memory, and warn if the fit may take hours, before any work is done."""
         n = count_points(X)
         affinity, method = self._make_affinity(n), choose_method(self.method, n, self.n_components)
-        beside = bytes_per_pair(symmetric=self._is_symmetric, doubly_stochastic=self.latent.doubly_stochastic)
-        if affinity is None:
-            require_memory_for_affinity(X, beside)
-        else:
-            require_memory_for_points(X, affinity, beside)
+        layout = LayoutKind(self._is_symmetric, self.latent.doubly_stochastic, exact=method == "exact")
+        with limited_memory(self.max_memory):
+            if affinity is None:
+                require_memory_for_affinity(X, layout)
+            else:
+                require_memory_for_points(X, affinity, layout)
         if method == "exact":
             execution = choose_execution(self.n_jobs)
             warn_of_long_sums(type(self).__name__, n, self.n_components, self.max_iter, execution)

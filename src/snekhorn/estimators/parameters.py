@@ -17,7 +17,15 @@ from ..embedding.schedule import OptimizerName
 from ..errors import InputError, InputTypeError, NumericalOverflowError
 from ..geometry.costs import count_neighbors
 from ..geometry.distance_metrics import check_metric
-from ..runtime.checks import check_choice, check_count, check_jobs, check_perplexity, check_positive, check_seed
+from ..runtime.checks import (
+    check_choice,
+    check_count,
+    check_jobs,
+    check_memory,
+    check_perplexity,
+    check_positive,
+    check_seed,
+)
 
 Init: TypeAlias = Literal["pca", "spectral", "random"]
 Method: TypeAlias = Literal["auto", "exact", "fft"]
@@ -48,6 +56,7 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         method: Method = "auto",
         callbacks: Callback | list[Callback] | None = None,
         n_jobs: int | None = None,
+        max_memory: float | str | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,
         checkpoint: str | PathLike[str] | None = None,
@@ -71,6 +80,7 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         self.method = method
         self.callbacks = callbacks
         self.n_jobs = n_jobs
+        self.max_memory = max_memory
         self.random_state = random_state
         self.verbose = verbose
         self.checkpoint = checkpoint
@@ -110,6 +120,7 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         check_count(self.max_iter, "max_iter")
         check_choice(self.method, "method", ("auto", "exact", "fft"))
         check_jobs(self.n_jobs)
+        check_memory(self.max_memory)
         check_seed(self.random_state)
         if not isinstance(self.verbose, bool | np.bool_):  # accept numbers, the verbosity levels of other packages
             check_count(self.verbose, "verbose", smallest=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,14 @@ from ..geometry.costs import GRAPH_REMEDY, count_neighbors, graph_bytes
 from ..geometry.preprocessing import components_bytes
 from ..runtime.execution import Execution, choose_execution
 from ..runtime.memory import require_memory
+from ..runtime.memory_budget import DOUBLE, LAYOUT_POINT, SINGLE, GraphSize, layout_stage
 from ..runtime.user_warnings import warn
 
-# Peak memory in addition to P, measured with tracemalloc: a scaled CSR copy without its negligible entries.
-BYTES_PER_PAIR = 36
-ASYMMETRIC_BYTES = 12  # additional memory if the mean of P and its transpose is computed
-MATCHED_BYTES = 8  # additional memory if the diagonal of P is dropped or its rows are scaled
-BYTES_PER_POINT = 500
-BYTES_PER_INDEX = 4  # per entry of a sparse P
+# Peak memory of the layout per pair of a full P, in addition to P: a CSR copy, made by SciPy.
+FULL_BYTES = 36
+FULL_MATCHED_BYTES = 8  # additional memory if the diagonal of P is dropped or its rows are scaled
+MATCHED_BYTES = 12  # the same for a sparse P, ...
+ASYMMETRIC_BYTES = 12  # ... and additional memory if the mean of P and its transpose is computed
 MANY_POINTS = 20_000  # with more points, direct sums over all pairs take minutes
 PAIRS_PER_SECOND = 1.7e9  # per thread
 
@@ -45,34 +46,57 @@ def count_lists(X: tuple[Any, ...]) -> int:
     )
 
 
-def bytes_per_pair(*, symmetric: bool, doubly_stochastic: bool) -> int:
-    """Return the peak memory of the layout per entry of P, in addition to P itself."""
-    return BYTES_PER_PAIR + (0 if symmetric else ASYMMETRIC_BYTES) + (0 if doubly_stochastic else MATCHED_BYTES)
+@dataclass(frozen=True)
+class LayoutKind:
+    """What the memory of a layout depends on, apart from P.
+
+    Parameters
+    ----------
+    symmetric : bool
+        Whether P is known to be symmetric.
+    doubly_stochastic : bool
+        Whether Q is doubly stochastic.
+    exact : bool
+        Whether sums over all pairs are direct, in float64.
+    """
+
+    symmetric: bool
+    doubly_stochastic: bool
+    exact: bool
+
+    def peak(self, n: int, n_pairs: float, *, full: bool) -> float:
+        """Return the peak memory of the layout, in addition to P."""
+        if full:
+            extra = FULL_BYTES + (0 if self.doubly_stochastic else FULL_MATCHED_BYTES)
+            return n_pairs * extra + n * LAYOUT_POINT
+        extra = (0 if self.symmetric else ASYMMETRIC_BYTES) + (0 if self.doubly_stochastic else MATCHED_BYTES)
+        return layout_stage(n, n_pairs, DOUBLE if self.exact else SINGLE, extra)
 
 
-def require_memory_for_affinity(P: Any, beside: int) -> None:
-    """Raise if the layout of a given P does not fit into memory; `beside` is the memory per pair in addition to P."""
+def require_memory_for_affinity(P: Any, layout: LayoutKind) -> None:
+    """Raise if the layout of a given P does not fit into memory."""
     is_sparse = sparse.issparse(P)
     remedy = "pass a P with fewer entries" if is_sparse else "pass a sparse P, without negligible entries"
     n, n_pairs = P.shape[0], P.nnz if is_sparse else P.size
-    _require(n, n_pairs, _layout_bytes(n, n_pairs, beside), remedy)
+    _require(n, n_pairs, layout.peak(n, n_pairs, full=not is_sparse), remedy)
 
 
-def require_memory_for_points(X: Any, affinity: Affinity, beside: int) -> None:
+def require_memory_for_points(X: Any, affinity: Affinity, layout: LayoutKind) -> None:
     """Raise if the affinity of X and its layout do not fit into memory."""
-    n = count_points(X)
-    n_edges, remedy = _count_edges(X, n, affinity)
-    # Count edges in both directions, but no more than all pairs.
-    n_pairs, index = (2 * n_edges, BYTES_PER_INDEX) if 2 * n_edges < n * n else (n * n, 0)
-    own = float(n_pairs) * (np.dtype(getattr(X, "dtype", float)).itemsize + index)
-    needed = own + _layout_bytes(n, n_pairs, beside)
+    n, item = count_points(X), np.dtype(getattr(X, "dtype", float)).itemsize
+    k, remedy = _neighbors_per_point(X, n, affinity)
+    graph = GraphSize(n, k, item)
+    full = k >= n - 1
+    n_pairs = n * n if full else graph.n_edges
+    own = float(n * n * item) if full else graph.edges  # P itself
+    stages = [own + layout.peak(n, n_pairs, full=full)]
     # Points are searched for neighbours, and their principal components are the initial layout.
     if affinity.metric != "precomputed" and not isinstance(X, tuple):
-        k = count_neighbors(affinity.n_neighbors, n, affinity.graph_perplexity())
         n_threads = choose_execution(affinity.n_jobs).n_threads
-        search = 0.0 if k is None else graph_bytes(X, k, affinity.metric, n_threads)
-        needed = max(needed, search, own + components_bytes(X))
-    _require(n, n_pairs, needed, remedy)
+        stages.append(own + components_bytes(X))
+        if not full:
+            stages.append(graph_bytes(X, int(k), affinity.metric, n_threads))
+    _require(n, round(n_pairs), max(stages) + _unread_bytes(X), remedy)
 
 
 def warn_of_long_sums(name: str, n: int, n_components: int, max_iter: int, execution: Execution) -> None:
@@ -88,22 +112,23 @@ def warn_of_long_sums(name: str, n: int, n_components: int, max_iter: int, execu
     )
 
 
-def _layout_bytes(n: int, n_pairs: int, beside: int) -> float:
-    return float(n_pairs) * beside + n * BYTES_PER_POINT
-
-
 def _require(n: int, n_pairs: int, needed: float, remedy: str) -> None:
     require_memory(needed, f"the layout of {n:,} points with {n_pairs:,} pairs", remedy)
 
 
-def _count_edges(X: Any, n: int, affinity: Affinity) -> tuple[int, str]:
-    """Return the total number of edges, and the remedy if there are too many."""
+def _unread_bytes(X: Any) -> int:
+    """Return the memory that X will take, if it is the outline of points that are not in memory yet."""
+    return X.nbytes if isinstance(X, np.ndarray) and X.size and not any(X.strides) else 0
+
+
+def _neighbors_per_point(X: Any, n: int, affinity: Affinity) -> tuple[float, str]:
+    """Return the number of neighbours per point, n - 1 for all pairs, and the remedy if there are too many."""
     perplexity = affinity.graph_perplexity()
     k = count_neighbors(affinity.n_neighbors, n, perplexity)
     if affinity.metric == "precomputed" and (isinstance(X, tuple) or sparse.issparse(X)):
-        given = X.nnz if sparse.issparse(X) else n * np.size(X[0][:1])
-        return (given if k is None else min(given, n * k)), "pass a graph with fewer edges"
+        given = X.nnz / n if sparse.issparse(X) else float(np.size(X[0][:1]))
+        return (given if k is None else min(given, k)), "pass a graph with fewer edges"
     if k is not None:
-        return n * k, GRAPH_REMEDY
+        return k, GRAPH_REMEDY
     usual = count_neighbors("auto", n, perplexity)  # as a number, because "auto" uses all pairs if there are few points
-    return n * n, f"set n_neighbors={usual} for a sparse affinity, whose memory grows linearly with n"
+    return n - 1, f"set n_neighbors={usual} for a sparse affinity, whose memory grows linearly with n"

@@ -11,14 +11,16 @@ from sklearn.base import clone
 
 from ..affinities.affinity import Affinity
 from ..affinities.symmetric_entropic import SymmetricEntropicAffinity
+from ..embedding.latent import choose_method
 from ..errors import InputError, InputTypeError
 from ..geometry.costs import count_neighbors, search_neighbors
 from ..geometry.distance_metrics import whitened
 from ..geometry.inputs import check_layout, check_squares
 from ..runtime.checks import check_perplexity, check_positive
 from ..runtime.execution import choose_execution, one_blas_thread
+from ..runtime.memory import limited_memory
 from .neighbor_embedding import NeighborEmbedding
-from .resources import bytes_per_pair, count_points, require_memory_for_points
+from .resources import LayoutKind, count_points, require_memory_for_points
 
 Model = TypeVar("Model", bound=NeighborEmbedding)
 
@@ -76,7 +78,8 @@ def sweep(
         costs = _share_work(affinity, X)
     start_depends_on_p = isinstance(model.init, str) and model.init != "random" and not model.starts_from_pca
     for perplexity in all_perplexities:
-        P = X if affinity is None else affinity.set_params(perplexity=perplexity).fit_transform(costs)
+        with limited_memory(model.max_memory):
+            P = X if affinity is None else affinity.set_params(perplexity=perplexity).fit_transform(costs)
         if start is None or start_depends_on_p:
             with one_blas_thread():
                 start = model.initial_layout(X, P)
@@ -134,9 +137,11 @@ def _distinct(values: Any, name: str) -> list[float]:
 def _affinity_that_fits(model: NeighborEmbedding, X: Any) -> Affinity:
     """Return the affinity of the model; raise if it or its layout does not fit into memory."""
     affinity = model.default_affinity(count_points(X))
-    latent = model.latent
-    beside = bytes_per_pair(symmetric=latent.normalized != "rows", doubly_stochastic=latent.doubly_stochastic)
-    require_memory_for_points(X, affinity, beside)
+    latent, n = model.latent, count_points(X)
+    exact = choose_method(model.method, n, model.n_components) == "exact"
+    layout = LayoutKind(latent.normalized != "rows", latent.doubly_stochastic, exact=exact)
+    with limited_memory(model.max_memory):
+        require_memory_for_points(X, affinity, layout)
     return affinity
 
 

@@ -11,7 +11,8 @@ from scipy import sparse
 from ..errors import InputError
 from ..runtime.checks import check_count, check_perplexity
 from ..runtime.execution import Execution
-from ..runtime.memory import require_memory
+from ..runtime.memory import left_bytes, require_memory
+from ..runtime.memory_budget import GIVEN_EDGE, GraphSize, affinity_stages
 from ..runtime.sparse_format import check_graph, check_sparse
 from .dense_cost import DenseCost, Matrix, dense_costs, row_blocks
 from .distance_metrics import Array, check_metric, whitened
@@ -26,7 +27,6 @@ Cost: TypeAlias = DenseCost | NeighborGraph
 # More neighbours take proportionally more time and memory, and add only small affinities; with fewer, rows approach a
 # uniform distribution over their neighbours.
 NEIGHBORS_PER_PERPLEXITY = 1.5
-BYTES_PER_EDGE = 130  # peak memory while a neighbour graph is symmetrised and turned into an affinity
 SPARSE_REMEDY = "set n_neighbors='auto' for a sparse affinity, whose memory grows linearly with n"
 GRAPH_REMEDY = "lower n_neighbors or perplexity"
 
@@ -66,7 +66,8 @@ def count_neighbors(n_neighbors: int | str | None, n: int, perplexity: float) ->
 
 def graph_bytes(X: Any, k: int, metric: str, n_threads: int) -> float:
     """Estimate the peak memory of a graph of k neighbours and of its affinity, in addition to X."""
-    return max(search_bytes(X, k, metric, n_threads), BYTES_PER_EDGE * int(X.shape[0]) * k)
+    graph = GraphSize(int(X.shape[0]), k, X.dtype.itemsize)
+    return max(search_bytes(X, k, metric, n_threads), *affinity_stages(graph, n_threads, left_bytes()).values())
 
 
 def search_neighbors(X: Any, k: int, metric: str, execution: Execution) -> NeighborGraph:
@@ -95,7 +96,7 @@ def _precomputed_cost(X: Any, n_neighbors: int | str | None, perplexity: float, 
     if k is None:
         require_memory(cost.matrix.nbytes, f"the affinity of a full {n} x {n} cost matrix", SPARSE_REMEDY)
         return cost
-    require_memory(BYTES_PER_EDGE * n * k, f"the affinity of {n:,} points with {k:,} neighbours each", GRAPH_REMEDY)
+    require_memory(GIVEN_EDGE * n * k, f"the affinity of {n:,} points with {k:,} neighbours each", GRAPH_REMEDY)
     return _nearest_of_matrix(cost.matrix, np.arange(n), k, execution)
 
 
@@ -127,7 +128,7 @@ def _precomputed_graph(X: Any, execution: Execution) -> NeighborGraph:
             "Drop such edges."
         )
     n_edges = costs.size
-    require_memory(BYTES_PER_EDGE * n_edges, f"the affinity of a graph with {n_edges:,} edges", "pass a smaller graph")
+    require_memory(GIVEN_EDGE * n_edges, f"the affinity of a graph with {n_edges:,} edges", "pass a smaller graph")
     row = np.repeat(np.arange(n), np.diff(indptr))
     other = row != indices
     isolated = np.flatnonzero(np.bincount(row[other], minlength=n) == 0)

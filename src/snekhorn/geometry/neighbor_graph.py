@@ -15,9 +15,11 @@ from ..kernels import RowLoop, graph_rows
 from ..runtime.execution import Execution, Threads
 from .dense_cost import PairFormula, own_unit
 from .distance_metrics import Array
+from .graph_unions import Rows, both_ways, joined
 
 MANY_POINTS = 100_000  # passes over larger graphs are memory-bound, so a local order of the points pays off
 ROUNDING = 1e-5  # relative to the largest cost, for any dtype: many neighbour searches work in float32
+ROWS_AT_ONCE = 2**13  # rows mapped by a formula at a time; more take more memory, fewer more calls
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,11 @@ class NeighborGraph:
         return self.costs.size
 
     @property
+    def rows(self) -> Rows:
+        """Compressed rows."""
+        return self.indptr, self.indices, self.costs
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         return self.costs.dtype
 
@@ -110,8 +117,12 @@ class NeighborGraph:
 
     def map_pairs(self, formula: PairFormula, *, self_loops: bool) -> sparse.csr_matrix:
         """Compute a sparse matrix from ``formula(C_ij, i, j)`` on the edges; a self-loop costs 0."""
-        rows, points = np.repeat(np.arange(self.n_points), self.degrees), np.arange(self.n_points)
-        entries = formula(self.costs, rows, self.indices)
+        points, degrees, entries = np.arange(self.n_points), self.degrees, self.new_entries()
+        for start in range(0, self.n_points, ROWS_AT_ONCE):
+            block = slice(start, start + ROWS_AT_ONCE)
+            edges = slice(self.indptr[start], self.indptr[points[block][-1] + 1])
+            rows = np.repeat(points[block], degrees[block])
+            entries[edges] = formula(self.costs[edges], rows, self.indices[edges])
         diagonal = formula(np.zeros(self.n_points), points, points) if self_loops else None
         return self.as_matrix(entries, diagonal)
 
@@ -148,7 +159,8 @@ class NeighborGraph:
             return self
         if self.recall is None:  # user-supplied; in our own graphs, costs differ only by rounding
             self._check_both_directions()
-        return self._both_ways()
+        indptr, indices, costs = both_ways(self.rows, self.execution)
+        return replace(self, indptr=indptr, indices=indices, costs=costs, symmetric=True)
 
     def in_own_units(self) -> NeighborGraph:
         """Return the same costs in a unit in which their squares neither overflow nor underflow."""
@@ -157,8 +169,9 @@ class NeighborGraph:
 
     def joined(self, other: NeighborGraph) -> NeighborGraph:
         """Return the graph with the edges of both graphs."""
-        union = self._union(self._sorted_csr(), _sorted_rows(other.as_matrix(other.costs, None)))
-        return replace(union, symmetric=self.symmetric and other.symmetric)
+        indptr, indices, costs = joined(self.rows, other.rows, self.execution)
+        both = self.symmetric and other.symmetric
+        return replace(self, indptr=indptr, indices=indices, costs=costs, symmetric=both)
 
     def with_more_edges(self, points: NDArray[np.intp], k: int) -> NeighborGraph:
         """Connect each of these points to its k nearest neighbours among them, using `search_among`."""
@@ -189,7 +202,7 @@ class NeighborGraph:
         places[order] = np.arange(order.size)
         indptr = np.concatenate([[0], np.cumsum(self.degrees[order])]).astype(self.indptr.dtype)
         new = (np.empty_like(self.indices), np.empty_like(self.costs))
-        self._run(graph_rows.permute_rows, order, places, self.indptr, self.indices, self.costs, indptr, *new)
+        self._run(graph_rows.permute_rows, order, places, *self.rows, -np.inf, 1.0, indptr, *new)
         return NeighborGraph(indptr, *new, self.execution, self.recall, symmetric=self.symmetric, unit=self.unit)
 
     def around(self, rows: NDArray[np.intp]) -> tuple[NeighborGraph, NDArray[np.intp]]:
@@ -207,11 +220,6 @@ class NeighborGraph:
 
     def _run(self, loop: Callable[..., None], *args: Any) -> None:
         self.execution.run(loop, self.n_points, self.n_pairs, *args)
-
-    def _both_ways(self) -> NeighborGraph:
-        there = self._sorted_csr()
-        back = there.tocsc()  # its compressed columns are the rows of the transpose
-        return replace(self._union(there, back), symmetric=True)
 
     def _check_both_directions(self) -> None:
         """Raise if the two directions of an edge have different costs."""
@@ -231,19 +239,6 @@ class NeighborGraph:
             f"the precomputed graph X is not symmetric: the two costs between points {row} and {column} are {costs}; "
             "pass X.maximum(X.T) if that is what you mean."
         )
-
-    def _union(self, first: Any, second: Any) -> NeighborGraph:
-        """Return the union of two graphs, given as sorted compressed rows."""
-        rows, others = (first.indptr, first.indices), (second.indptr, second.indices)
-        counts = np.empty(self.n_points, dtype=np.int64)
-        self._run(graph_rows.count_union, *rows, *others, counts)
-        indptr = np.concatenate([[0], np.cumsum(counts)])
-        union, costs = np.empty(indptr[-1], dtype=self.indices.dtype), np.empty(indptr[-1], dtype=self.costs.dtype)
-        self._run(graph_rows.fill_union, *rows, first.data, *others, second.data, indptr, union, costs)
-        return replace(self, indptr=indptr, indices=union, costs=costs)
-
-    def _sorted_csr(self) -> sparse.csr_matrix:
-        return _sorted_rows(self._csr(self.costs))
 
     def _csr(self, data: Array) -> sparse.csr_matrix:
         return sparse.csr_matrix((data, self.indices, self.indptr), shape=(self.n_points, self.n_points))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..runtime.execution import Execution, one_blas_thread
+from ..runtime.memory_budget import SEARCH_POINT, UNSORTED, GraphSize
 from .distance_metrics import DIRECT_METRICS, Array, from_squared
 from .metric_search import DISTANCES_AT_ONCE, MOST_ROWS, nearest_rows
 from .neighbor_graph import NeighborGraph
@@ -21,8 +22,6 @@ from .point_search import Indices, PointSearch, queries_at_once
 EXACT_LIMIT = 30_000  # points; above this, the search in clusters is clearly faster (see the neighbour benchmark)
 LEAST_RECALL = 0.9  # below this, float32 cannot resolve the distances, so points are searched by differences
 MEASURED_SAMPLE = 200  # points used to measure the recall
-LIST_BYTES = 50  # peak memory per neighbour found
-CLUSTER_BYTES = 40  # peak memory per point for the clusters
 TREE_FEATURES = 15  # up to this many features a tree is faster than brute force, as in scikit-learn
 
 
@@ -50,12 +49,13 @@ def search_bytes(X: Any, k: int, metric: str, n_threads: int) -> float:
     """Estimate the peak memory of a search, in addition to X: for the lists that are found, and for distances."""
     n, p = (int(size) for size in X.shape)
     item: int = X.dtype.itemsize
-    found = LIST_BYTES * n * k
+    found = GraphSize(n, k, item).lists
     if not sparse.issparse(X) and metric in DIRECT_METRICS:
         copies = 4 + 2 * item * (metric == "cosine")  # in float32; unit rows
-        return found + n * (p * copies + CLUSTER_BYTES) + n_threads * 6 * queries_at_once(n) * n
+        return found + n * (p * copies + SEARCH_POINT) + n_threads * 6 * queries_at_once(n) * n
     distances = (12 + item) * min(MOST_ROWS * n, DISTANCES_AT_ONCE)
     copy: int = X.nnz * (item + X.indices.itemsize) if sparse.issparse(X) else 0
+    found += UNSORTED * n * k
     return found + copy + n_threads * (copy + distances)  # the check and every thread may copy a sparse X
 
 

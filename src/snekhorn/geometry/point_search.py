@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ..kernels.candidate_ranking import distances_from_products, keep_nearest, rank_candidates, rank_within
 from ..runtime.execution import Execution, run_in_blocks
@@ -233,7 +234,7 @@ class _Lists:
         self.queries = X if queries is None else queries
         self.n_wanted = k + self.exclude_self
         self.size = len(self.queries)
-        self.indices = np.empty((self.size, k), dtype=np.int64)
+        self.indices = np.empty((self.size, k), dtype=sparse.get_index_dtype(maxval=len(X)))  # as in a graph
         self.squared = np.empty((self.size, k), dtype=dtype)
 
     def rank(self, rows: NDArray[np.intp], candidates: Indices) -> None:

@@ -150,10 +150,21 @@ def graph_weights(start, stop, indptr, indices, cost, x, weights):
 
 @compiled
 def graph_product(start, stop, indptr, indices, cost, x, weights, y, self_loops, out):
-    """Multiply minus the Hessian by (u, v) for a symmetric neighbour graph, using the weights of its edges."""
+    """Multiply minus the Hessian by (u, v) for a symmetric neighbour graph.
+
+    `weights` are those of its edges. If there are none, they are computed anew, one row at a time.
+    """
+    longest = 0 if weights.size else longest_row(start, stop, indptr)
+    lam, gam, row_weights = np.empty(longest), np.empty(longest), np.empty((2, longest), weights.dtype)
     for i in range(start, stop):
         row = slice(indptr[i], indptr[i + 1])
-        rest = _weighed_products(weights[0, row], weights[1, row], indices[row], y, y[i, 0], y[i, 1])
+        if weights.size:
+            w, log_p = weights[0, row], weights[1, row]
+        else:
+            w, log_p = row_weights[0, : row.stop - row.start], row_weights[1, : row.stop - row.start]
+            _gather(x, indices[row], lam, gam)
+            _weigh(cost[row], lam, gam, x[i, 0], x[i, 1], w, log_p)
+        rest = _weighed_products(w, log_p, indices[row], y, y[i, 0], y[i, 1])
         own = _own_product((x[i, 0], x[i, 1], y[i, 0], y[i, 1])) if self_loops else (0.0, 0.0)
         out[0, i] = rest[0] + own[0]
         out[1, i] = rest[1] + own[1]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import numbers
+import re
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
 from .user_warnings import warn
+
+PREFIXES = "kmgt"
+AMOUNT = re.compile(rf"\s*(\d+\.?\d*|\.\d+)\s*(?:(?:([{PREFIXES}])(i)?)?b?|(%))\s*")
 
 
 def check_perplexity(perplexity: Any) -> float:
@@ -78,6 +82,28 @@ def check_jobs(n_jobs: Any) -> int | None:
             f"n_jobs must be a number of threads, or -1 for all cores, or -2 for all but one; got {n_jobs!r}."
         )
     return int(n_jobs)
+
+
+def check_memory(max_memory: Any) -> float | None:
+    """Return a limit on the memory as a number: up to 1 it is a fraction, above 1 a number of bytes.
+
+    Units such as GB are powers of 1000, and units such as GiB are powers of 1024.
+    """
+    if max_memory is None:
+        return None
+    limit = np.nan
+    if isinstance(max_memory, str) and (parts := AMOUNT.fullmatch(max_memory.lower())):
+        number, prefix, binary, percent = parts.groups()
+        limit = float(number) * (1024.0 if binary else 1000.0) ** (PREFIXES.index(prefix) + 1 if prefix else 0)
+        limit = (limit / 100.0 if limit <= 100.0 else np.nan) if percent else limit
+    elif _is_real(max_memory):
+        limit = float(max_memory)
+    if not 0.0 < limit < np.inf:
+        raise InputError(
+            "max_memory must be a number of bytes, a text such as '8GB', a fraction of the memory such as 0.5, or "
+            f"None; got {max_memory!r}."
+        )
+    return limit
 
 
 def check_seed(seed: Any) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..errors import MissingMemoryError
+from .checks import check_memory
 
 GIB = 2**30
 ROOT = Path("/")
@@ -16,6 +19,8 @@ UNLIMITED = 2**62  # version 1 of control groups gives a limit of almost 2**63 b
 Group: TypeAlias = tuple[tuple[str, ...], str, tuple[str, ...]]
 GROUP_V1: Group = (("memory.limit_in_bytes",), "memory.usage_in_bytes", ("total_inactive_file", "total_active_file"))
 GROUP_V2: Group = (("memory.max", "memory.high"), "memory.current", ("inactive_file", "active_file"))
+
+_limit: ContextVar[tuple[Any, float] | None] = ContextVar("limit", default=None)  # as given, and in bytes
 
 
 def available_bytes(root: Path = ROOT) -> int | None:
@@ -36,13 +41,50 @@ def memory_limits(root: Path = ROOT) -> dict[str, int]:
     return {name: max(left, 0) for name, left in limits.items() if left is not None}
 
 
+def used_bytes(root: Path = ROOT) -> int:
+    """Return the memory that this process uses, in bytes, or 0 if it is unknown."""
+    pages = [int(field) for line in _lines(root / "proc/self/statm") for field in line.split()]
+    return pages[1] * os.sysconf("SC_PAGE_SIZE") if pages else 0
+
+
+@contextmanager
+def limited_memory(max_memory: Any) -> Iterator[None]:
+    """Limit the memory of the process for all checks inside this context; `max_memory` is as in `check_memory`.
+
+    A fraction is one of what the process uses and can still have.
+    """
+    limit = check_memory(max_memory)
+    if limit is not None and limit <= 1.0:
+        available = available_bytes()
+        limit = None if available is None else limit * (used_bytes() + available)
+    token = _limit.set(None if limit is None else (max_memory, limit))
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def left_bytes() -> float | None:
+    """Return the memory that this process may still allocate, in bytes, or None if it is unknown."""
+    limit = _limit.get()
+    lefts = (available_bytes(), None if limit is None else max(limit[1] - used_bytes(), 0.0))
+    return min((left for left in lefts if left is not None), default=None)
+
+
 def require_memory(needed: float, what: str, remedy: str) -> None:
-    """Raise an error that names the remedy if `needed` bytes are not available."""
-    available = available_bytes()
+    """Raise an error that names the remedy if `needed` bytes, in addition to those in use, are not available."""
+    available, limit = available_bytes(), _limit.get()
     if available is not None and needed > available:
         raise MissingMemoryError(
             f"not enough memory for {what}: about {needed / GIB:.1f} GiB needed, only {available / GIB:.1f} GiB "
             f"available; {remedy}."
+        )
+    used = used_bytes()
+    if limit is not None and used + needed > limit[1]:
+        raise MissingMemoryError(
+            f"not enough memory for {what}: about {(used + needed) / GIB:.1f} GiB needed, including "
+            f"{used / GIB:.1f} GiB in use, but max_memory={limit[0]!r} allows {limit[1] / GIB:.1f} GiB; raise it, or "
+            f"{remedy}."
         )
 
 

@@ -172,13 +172,17 @@ def _direction(
     determinant = np.maximum(a * c - b * b, 1e-12 * a * c + np.finfo(float).tiny)
 
     def precondition(r: Array, free: Array) -> Array:
-        both = np.stack([c * r[0] - b * r[1], a * r[1] - b * r[0]]) / determinant
-        return np.where(free, both, np.stack([r[0] / a, np.zeros_like(a)])) / (1.0 + damping)
+        out = np.empty_like(r)  # row by row, because temporary arrays are as long as the number of points
+        out[0] = np.where(free, (c * r[0] - b * r[1]) / determinant, r[0] / a)
+        out[1] = np.where(free, (a * r[1] - b * r[0]) / determinant, 0.0)
+        out /= 1.0 + damping
+        return out
 
     def apply(v: Array, free: Array) -> Array:
         h = hessian(v)
         h[1] += ridge * v[1]
-        h += damping * np.stack([a * v[0] + b * v[1], b * v[0] + c * v[1]])
+        h[0] += damping * (a * v[0] + b * v[1])
+        h[1] += damping * (b * v[0] + c * v[1])
         h[1] *= free
         return h
 

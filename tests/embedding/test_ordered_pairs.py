@@ -1,0 +1,60 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from snekhorn.embedding.ordered_pairs import OrderedPairs
+from snekhorn.runtime.execution import Threads
+
+N = 60
+
+
+def _matrix(rng, share_of_small=0.0, dtype=np.float32):
+    P = sparse.random(N, N, 0.2, format="csr", random_state=3, dtype=dtype)
+    P.data += dtype(0.1)
+    P.data[rng.random(P.nnz) < share_of_small] = 1e-12
+    return P
+
+
+def _full(pairs):
+    indptr, indices, data = pairs.rows
+    assert indices.dtype == np.uint32
+    return sparse.csr_matrix((data, indices.astype(np.int32), indptr), shape=(N, N)).toarray()
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_pairs_follow_all_permutations_so_far(n_threads, rng):
+    P = _matrix(rng)
+    before = P.copy()
+    pairs = OrderedPairs(P, 3.0, np.float64, Threads(n_threads))
+    want = 3.0 * P.toarray().astype(float)
+    np.testing.assert_array_equal(_full(pairs), want)
+    for _ in range(3):
+        order = rng.permutation(N)
+        pairs.permute(order)
+        want = want[np.ix_(order, order)]
+        np.testing.assert_array_equal(_full(pairs), want)
+    np.testing.assert_array_equal(P.toarray(), before.toarray())
+
+
+@pytest.mark.parametrize(("share", "dropped"), [(0.03, False), (0.3, True)])
+def test_negligible_entries_are_dropped_if_there_are_many(share, dropped, rng):
+    P = _matrix(rng, share)
+    small = np.count_nonzero(P.data < 1e-9)
+    pairs = OrderedPairs(P, 1.0, np.float32, Threads())
+    assert small > 0
+    assert pairs.rows[1].size == P.nnz - small * dropped
+
+
+def test_only_one_order_takes_memory(rng):
+    P = sparse.random(3000, 3000, 0.05, format="csr", random_state=0, dtype=np.float32)
+    pairs = OrderedPairs(P, 1.0, np.float32, Threads())
+    assert pairs.rows[1].size == P.nnz  # what it takes to compile a kernel does not count
+    tracemalloc.start()
+    for _ in range(2):
+        pairs.permute(rng.permutation(3000))
+        assert pairs.rows[1].size == P.nnz
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.1 * 8 * P.nnz

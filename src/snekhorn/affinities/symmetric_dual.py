@@ -66,7 +66,7 @@ class SymmetricDual:
     def hessian(self, x: Array) -> Linear:
         near: tuple[Array, ...] = (self.cost.arranged(x),)
         if not isinstance(self.cost, DenseCost):  # reuse weights; dense ones would take two more full matrices
-            weights = np.empty((2, self.cost.n_pairs), self.cost.dtype)
+            weights = self.cost.new_weights()
             self.cost.over_rows(symmetric_sums.edge_weights, *near, weights)
             near = (*near, weights)
 

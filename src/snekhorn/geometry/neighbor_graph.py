@@ -89,9 +89,9 @@ class NeighborGraph:
         self._run(loop.graph, self.indptr, self.indices, self.costs, *args)
 
     def in_order(self, loop: RowLoop, *args: Any) -> Any:
-        """Run a compiled loop that visits the rows one after the other, and return its result."""
+        """Run a compiled loop that visits the rows one after the other; return the largest value that it finds."""
         assert loop.graph is not None
-        return self.execution.run_in_order(loop.graph, self.indptr, self.indices, self.costs, *args)
+        return self.execution.run_in_order(loop.graph, 0, self.n_points, self.indptr, self.indices, self.costs, *args)
 
     def arranged(self, x: Array) -> Array:
         """Return m values per point, an array (m, n), with the values of each point adjacent in memory."""
@@ -100,6 +100,10 @@ class NeighborGraph:
     def new_entries(self) -> Array:
         """Return an empty array with one value per edge."""
         return np.empty_like(self.costs)
+
+    def new_weights(self) -> Array:
+        """Return an empty array with two values per edge, of the type of the costs."""
+        return np.empty((2, self.n_pairs), self.dtype)
 
     def as_matrix(self, entries: Array, diagonal: Array | None) -> sparse.csr_matrix:
         """Return the entries of the edges, and of any self-loops, as a sparse matrix."""
@@ -167,7 +171,7 @@ class NeighborGraph:
         degrees = np.zeros(self.n_points, dtype=np.intp)
         degrees[points] = found.degrees
         indptr = np.concatenate([[0], np.cumsum(degrees)])
-        extra = NeighborGraph(indptr, points[found.indices], found.costs / self.unit, self.execution, self.recall)
+        extra = NeighborGraph(indptr, points[found.indices], found.costs / self.unit, found.execution, self.recall)
         return self.joined(extra.symmetrized())
 
     def local_order(self) -> NDArray[np.intp] | None:

@@ -27,6 +27,7 @@ ALLOWED = {
     "metrics": CORE | {"geometry"},
     "io": {"errors", "geometry", "runtime"},
     "anndata": {"embedding", "errors", "estimators", "geometry", "io", "runtime"},
+    "dask": CORE | {"__init__", "__version__", "embedding", "estimators", "geometry", "solvers"},
     "colors": set(),
     "plots": {"colors", "errors", "geometry", "runtime"},
     "page": {"colors", "errors", "geometry", "runtime"},

@@ -91,7 +91,7 @@ def test_the_objective_takes_no_more_than_was_said(kind, form, affinity):
     make_objective(P, latent, **parameters).loss(Z)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert 0.5 * estimated < peak < 1.05 * estimated
+    assert 0.4 * estimated < peak < 1.05 * estimated  # a sparse P takes less than a full one
 
 
 @pytest.mark.filterwarnings("ignore:.*stopped at max_iter")

@@ -17,7 +17,7 @@ def _float32(X):
 
 @pytest.mark.parametrize("n", [1, 2, 30, 500, 3000])
 def test_every_point_belongs_to_one_cluster(n):
-    found = PointClusters(_float32(clusters(n)), Threads(2))
+    found = PointClusters.of(_float32(clusters(n)), Threads(2))
     np.testing.assert_array_equal(np.sort(np.concatenate(found.members)), np.arange(n))
     for cluster, members in enumerate(found.members):
         assert (found.labels[members] == cluster).all()
@@ -29,13 +29,13 @@ def test_many_equal_points_fall_into_several_clusters(share):
     """One cluster of them all would take time quadratic in their number."""
     X = _float32(np.random.default_rng(0).normal(size=(4000, 5)))
     X[: int(share * 4000)] = 0.0
-    sizes = [members.size for members in PointClusters(X, Threads()).members]
+    sizes = [members.size for members in PointClusters.of(X, Threads()).members]
     assert max(sizes) <= LARGEST * 4000 // (4000 // 39) + 1
 
 
 def test_points_of_a_cluster_are_near_its_centre():
     X = _float32(clusters(2000, p=6))
-    found = PointClusters(X, Threads())
+    found = PointClusters.of(X, Threads())
     nearest = np.argmin(squared_distances(np.concatenate([X, found.centres]).astype(float))[:2000, 2000:], axis=1)
     assert np.mean(nearest == found.labels) > 0.999  # others are nearly as near
 

@@ -43,13 +43,18 @@ def test_terms_are_the_row_sums_of_the_formulas(case, self_loops):
     np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-13)
 
 
-def test_product_is_that_of_the_formula(case, self_loops, rng):
+def test_product_is_that_of_the_formula(case, form, self_loops, rng):
     cost, lam, gam, s, L, P = case
     u, v = rng.normal(size=(2, lam.size))
     wt = P / s * (u[:, None] + u - L * (v[:, None] + v))
     want = np.stack([wt.sum(axis=1), -(wt * L).sum(axis=1)])
     product = _dual(cost, self_loops).hessian(np.stack([lam, gam]))
-    np.testing.assert_allclose(product(np.stack([u, v])), want, rtol=1e-11, atol=1e-12)
+    found = product(np.stack([u, v]))
+    if form == "graph" and cost.dtype == np.float32:  # the weights of edges are then kept in float32
+        size = np.stack([np.abs(wt).sum(axis=1), np.abs(wt * L).sum(axis=1)])
+        assert (np.abs(found - want) <= 1e-6 * size).all()
+    else:
+        np.testing.assert_allclose(found, want, rtol=1e-11, atol=1e-12)
 
 
 def test_affinity_is_p_symmetric_to_the_bit(case, self_loops):

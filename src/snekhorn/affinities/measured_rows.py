@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ..geometry.costs import Array, Matrix
 from ..kernels import row_measures
@@ -43,11 +42,11 @@ class MeasuredRows:
         execution = Threads() if execution is None else execution
         n = P.shape[0]
         measures = np.empty((n, row_measures.N_MEASURES))
-        if sparse.issparse(P):
+        if isinstance(P, np.ndarray):
+            execution.run(row_measures.dense_measures, n, P.size, P, measures)
+        else:
             P = P.tocsr()
             execution.run(row_measures.graph_measures, n, P.nnz, P.indptr, P.data, measures)
-        else:
-            execution.run(row_measures.dense_measures, n, P.size, P, measures)
         sums = measures[:, row_measures.SUM]
         log_perplexities = measures[:, row_measures.ENTROPY] + sums - 1.0
         rounding = float(np.finfo(np.result_type(P.dtype, np.float32)).eps) * (1.0 + np.log(n))

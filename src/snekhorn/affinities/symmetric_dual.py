@@ -20,8 +20,6 @@ from ..geometry.costs import Cost, DenseCost, Matrix
 from ..kernels import symmetric_sums
 from ..kernels.symmetric_sums import MASS, MASS_LOG, MASS_SCALE, W_L, W_LL, W
 from ..runtime.execution import Execution
-from ..runtime.memory import left_bytes
-from ..runtime.memory_budget import keeps_weights
 from ..solvers.newton_cg import Array, Linear, Point, RestrictedProblem, gaps
 
 SMALLEST_MASS = 1e-300  # keeps logarithms finite
@@ -68,8 +66,7 @@ class SymmetricDual:
     def hessian(self, x: Array) -> Linear:
         near: tuple[Array, ...] = (self.cost.arranged(x),)
         if not isinstance(self.cost, DenseCost):  # reuse weights; dense ones would take two more full matrices
-            kept = keeps_weights(self.cost.n_pairs, self.cost.dtype.itemsize, left_bytes())
-            weights = np.empty((2, self.cost.n_pairs if kept else 0), self.cost.dtype)
+            weights, kept = self.cost.new_weights()
             if kept:
                 self.cost.over_rows(symmetric_sums.edge_weights, *near, weights)
             near = (*near, weights)

@@ -7,7 +7,7 @@ rounding errors. If there are too many of them, the sums are `rough`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,10 @@ class GridState:
     n_far: int = 0
     rough: bool = False
 
+    def noted(self, n_pairs: float) -> GridState:
+        """Return the state after a layout with this many near pairs in all rows together."""
+        return self if self.mesh is None else replace(self, mesh=self.mesh.noted(n_pairs))
+
 
 class GridSums:
     """Sums of charges in up to three dimensions, in time linear in n.
@@ -57,9 +61,13 @@ class GridSums:
     kernel : Kernel
     execution : Execution
     accuracy : Accuracy
+    state : GridState or None
+        State to continue from. With a state, the process keeps the meshes for the next sums.
     """
 
-    def __init__(self, kernel: Kernel, execution: Execution, accuracy: Accuracy = DEFAULT) -> None:
+    def __init__(
+        self, kernel: Kernel, execution: Execution, accuracy: Accuracy = DEFAULT, state: GridState | None = None
+    ) -> None:
         self.kernel = kernel
         self.execution = execution
         self.accuracy = accuracy
@@ -67,6 +75,9 @@ class GridSums:
         self._direct = DirectSums(kernel, execution)
         self._mesh: Mesh | None = None
         self._n_far = 0  # number of points that the mesh left out when it was built
+        self._keeps_meshes = state is not None
+        if state is not None:
+            self.restore(state)
 
     @property
     def state(self) -> GridState:
@@ -80,11 +91,19 @@ class GridSums:
             self._mesh = Mesh.restored(state.mesh, self.kernel, self.accuracy, self.execution)
         self._n_far, self.rough = state.n_far, state.rough
 
-    def __call__(self, Z: Array, charges: Array) -> tuple[Array, Array]:
+    @property
+    def pairs_of_rows(self) -> float:
+        """Number of near pairs of the rows that were summed last, for `GridState.noted`."""
+        return 0.0 if self._mesh is None else self._mesh.pairs_of_rows
+
+    def __call__(self, Z: Array, charges: Array, rows: slice | None = None) -> tuple[Array, Array]:
+        """Return phi and its gradient at all points, or at consecutive rows of them."""
         mesh, apart = self._divide(Z, charges)
-        phi, slope = self._sums_on_mesh(mesh, apart, Z, charges)
+        phi, slope = self._sums_on_mesh(mesh, apart, Z, charges, rows)
+        first = 0 if rows is None else rows.start
+        apart = apart[(apart >= first) & (apart < first + len(phi))]
         if apart.size:
-            phi[apart], slope[apart] = self._direct.freeze(Z, charges).at(Z[apart])
+            phi[apart - first], slope[apart - first] = self._direct.freeze(Z, charges).at(Z[apart])
         return phi, slope
 
     def of_others(self, Z: Array, charges: Array) -> tuple[Array, Array]:
@@ -123,15 +142,23 @@ class GridSums:
     def refined(self) -> GridSums:
         return GridSums(self.kernel, self.execution, TIGHT)
 
-    def _sums_on_mesh(self, mesh: Mesh, apart: Indices, Z: Array, charges: Array) -> tuple[Array, Array]:
+    def _sums_on_mesh(
+        self, mesh: Mesh, apart: Indices, Z: Array, charges: Array, rows: slice | None = None
+    ) -> tuple[Array, Array]:
         """Return phi and its gradient at the points of the mesh, and zeros at the points apart."""
         if not apart.size:
-            return mesh.sums(Z, charges)
-        phi, slope, near = np.zeros(len(Z)), np.zeros(Z.shape), _without(apart, len(Z))
-        phi[near], slope[near] = mesh.sums(Z[near], charges[near])
-        of_apart, slope_of_apart = self._direct.freeze(Z[apart], charges[apart]).at(Z[near])
-        phi[near] += of_apart
-        slope[near] += slope_of_apart
+            return mesh.sums(Z, charges, rows)
+        near = _without(apart, len(Z))
+        own, near_rows = near, None
+        if rows is not None:  # they are also consecutive among the points of the mesh
+            own, before = near[rows], np.count_nonzero(near[: rows.start])
+            near_rows = slice(before, before + np.count_nonzero(own))
+        phi, slope = np.zeros(own.size), np.zeros((own.size, Z.shape[1]))
+        phi[own], slope[own] = mesh.sums(Z[near], charges[near], near_rows)
+        positions = (Z if rows is None else Z[rows])[own]
+        of_apart, slope_of_apart = self._direct.freeze(Z[apart], charges[apart]).at(positions)
+        phi[own] += of_apart
+        slope[own] += slope_of_apart
         return phi, slope
 
     def _divide(self, Z: Array, charges: Array) -> tuple[Mesh, Indices]:
@@ -165,7 +192,8 @@ class GridSums:
             if not self._can_sum_directly(far, Z) or 2.0 * far.size * len(Z) > cost:
                 far = NO_POINTS
         near = Z[_without(far, len(Z))] if far.size else Z
-        self._mesh, self._n_far = Mesh.around(near, self.kernel, self.accuracy, self.execution), far.size
+        settings = (self.kernel, self.accuracy, self.execution)
+        self._mesh, self._n_far = Mesh.around(near, *settings, keep=self._keeps_meshes), far.size
         return self._mesh, far
 
     def _can_sum_directly(self, points: Indices, Z: Array) -> bool:

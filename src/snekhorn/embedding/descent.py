@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
@@ -30,6 +30,8 @@ SHORTEST_STEPS = 2.0**-20  # damping below which an overflow is an error; smalle
 
 Result = TypeVar("Result")
 Callback = Callable[[int, float, Array], Any]
+Count = Callable[[], None]
+TakeSteps = Callable[[Objective, Optimizer, Array, Phase, float, Sequence[float], Count], None]
 
 
 class Stop(str, Enum):
@@ -121,6 +123,24 @@ class DescentState:
     grid: GridState | None
 
 
+def take_steps(
+    objective: Objective,
+    optimizer: Optimizer,
+    Z: Array,
+    phase: Phase,
+    rate: float,
+    momenta: Sequence[float],
+    count: Count,
+) -> None:
+    """Move Z in place by one step per momentum, and call `count` after each."""
+    for momentum in momenta:
+        gradient = objective.gradient(Z, phase.exaggeration)
+        if (pull := objective.pull_of_hubs()) is not None:
+            gradient /= pull
+        optimizer.step(Z, gradient, rate, momentum)
+        count()
+
+
 def minimize(
     objective: Objective,
     Z: Array,
@@ -131,6 +151,7 @@ def minimize(
     verbose: bool = False,
     start: DescentState | None = None,
     keep: Callable[[DescentState], None] | None = None,
+    steps: TakeSteps = take_steps,
 ) -> tuple[Array, EmbeddingReport]:
     """Minimise the objective, starting from the layout Z; return the final layout and the report.
 
@@ -149,9 +170,11 @@ def minimize(
         State to continue from instead of Z.
     keep : callable or None
         Called with the state after every check; it must not change the state.
+    steps : callable
+        Function that takes steps, like `take_steps`; it may take them elsewhere.
     """
     with tqdm(total=schedule.n_iter, disable=not verbose, unit="it") as bar:
-        descent = _Descent(objective, Z, optimizer, schedule, callbacks, bar)
+        descent = _Descent(objective, Z, optimizer, schedule, callbacks, bar, steps)
         descent.keep = keep
         if start is not None:
             descent.restore(start)
@@ -178,9 +201,10 @@ class _Descent:
         schedule: Schedule,
         callbacks: Sequence[Callback],
         bar: Any,
+        steps: TakeSteps,
     ) -> None:
         self.objective, self.optimizer, self.schedule = objective, optimizer, schedule
-        self.callbacks, self.bar = callbacks, bar
+        self.callbacks, self.bar, self.take_steps = callbacks, bar, steps
         self.Z = np.array(Z, dtype=float, order="C")
         self.order = np.arange(len(Z))
         self.damping = 1.0  # factor of the steps, halved when the loss increases or the layout overflows
@@ -193,8 +217,8 @@ class _Descent:
         early, main = self.schedule.early, self.schedule.main
         if self.report.n_iter == 0:
             self.start_phase()
-        while self.report.n_iter < early.n_iter:
-            self.step(early, early.momentum)
+        for momenta in self.until_checks([early.momentum] * (early.n_iter - self.report.n_iter)):
+            self.advance(early, momenta)
             if self.check_is_due():
                 if self.check():
                     return Stop.CALLBACK
@@ -204,8 +228,9 @@ class _Descent:
         if self.report.n_iter == early.n_iter > 0:
             self.optimizer.reset()
             self.start_phase()
-        while self.report.n_iter < self.schedule.n_iter:
-            self.step(main, self.schedule.momentum_at(self.report.n_iter - early.n_iter))
+        n_done = self.report.n_iter - early.n_iter
+        for momenta in self.until_checks([self.schedule.momentum_at(i) for i in range(n_done, main.n_iter)]):
+            self.advance(main, momenta)
             if self.check_is_due():
                 if self.check():
                     return Stop.CALLBACK
@@ -253,11 +278,29 @@ class _Descent:
         self.sort_points()
         self.accepted = (np.inf, self.Z.copy())
 
-    def step(self, phase: Phase, momentum: float) -> None:
-        gradient = self.or_after_return(lambda Z: self.objective.gradient(Z, phase.exaggeration))
-        if (pull := self.objective.pull_of_hubs()) is not None:
-            gradient /= pull
-        self.optimizer.step(self.Z, gradient, self.damping * phase.rate, momentum)
+    def until_checks(self, momenta: Sequence[float]) -> Iterator[Sequence[float]]:
+        """Yield the momenta of the iterations up to each check, and up to the end of a phase."""
+        start = 0
+        while start < len(momenta):
+            stop = start + self.schedule.check_every - self.report.n_iter % self.schedule.check_every
+            yield momenta[start:stop]
+            start = stop
+
+    def advance(self, phase: Phase, momenta: Sequence[float]) -> None:
+        """Take one step per momentum; if the layout overflows, continue from the accepted layout."""
+        end, returned_at = self.report.n_iter + len(momenta), -1
+        while (left := end - self.report.n_iter) > 0:
+            rate = self.damping * phase.rate
+            try:
+                self.take_steps(self.objective, self.optimizer, self.Z, phase, rate, momenta[-left:], self.count_step)
+            except NumericalOverflowError:
+                if returned_at == self.report.n_iter or not self.may_return:  # or if the accepted layout overflows
+                    raise
+                self.return_to_accepted()
+                self.objective.reset()
+                returned_at = self.report.n_iter
+
+    def count_step(self) -> None:
         self.report.n_iter += 1
         self.bar.update()
 
@@ -309,12 +352,17 @@ class _Descent:
         self.optimizer.reset()
         self.Z = self.accepted[1].copy()
 
+    @property
+    def may_return(self) -> bool:
+        """Whether to return to the accepted layout after an overflow."""
+        return self.schedule.careful and self.damping > SHORTEST_STEPS
+
     def or_after_return(self, compute: Callable[[Array], Result]) -> Result:
         """Compute from the layout or, if it has overflowed, from the accepted layout after returning to it."""
         try:
             return compute(self.Z)
         except NumericalOverflowError:
-            if not self.schedule.careful or self.damping <= SHORTEST_STEPS:
+            if not self.may_return:
                 raise
         self.return_to_accepted()
         self.objective.reset()

@@ -24,8 +24,13 @@ def pca_layout(X: Any, n_components: int, seed: int = 0, *, execution: Execution
     If `execution` is None, all cores are used.
     """
     found = principal_components(X, n_components, seed, execution=execution)
-    Z = np.zeros((X.shape[0], n_components))
-    Z[:, : found.shape[1]] = np.where(found.std(axis=0) > _rounding(X), found, 0.0)
+    return layout_of_components(found, n_components, rounding(X.dtype, largest_entry(X)), seed)
+
+
+def layout_of_components(found: Array, n_components: int, noise: float, seed: int = 0) -> Array:
+    """Return the layout of given principal components; axes that vary by no more than `noise` do not count."""
+    Z = np.zeros((len(found), n_components))
+    Z[:, : found.shape[1]] = np.where(found.std(axis=0) > noise, found, 0.0)
     return _scaled(Z, seed)
 
 
@@ -61,10 +66,9 @@ def spectral_layout(P: Any, n_components: int, seed: int = 0) -> Array:
     return _scaled(Z, seed)
 
 
-def _rounding(X: Any) -> float:
-    """Return the variation that rounding alone may cause in X or in its float64 components."""
-    eps = max(2 * float(np.finfo(X.dtype).eps), 64 * float(np.finfo(float).eps))
-    return eps * largest_entry(X)
+def rounding(dtype: Any, largest: float) -> float:
+    """Return the variation that rounding alone may cause in X, whose largest entry is given, or in its components."""
+    return max(2 * float(np.finfo(dtype).eps), 64 * float(np.finfo(float).eps)) * largest
 
 
 def _scaled(Z: Array, seed: int) -> Array:

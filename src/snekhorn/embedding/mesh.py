@@ -16,7 +16,9 @@ The grid is least accurate for the field of a charge at its own position. This e
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +107,11 @@ class MeshState:
     n_pairs: float = 0.0
     crowded: bool = False
 
+    def noted(self, n_pairs: float) -> MeshState:
+        """Return the state after a layout with this many near pairs."""
+        first = self.n_pairs or n_pairs
+        return replace(self, n_pairs=first, crowded=n_pairs > CROWDED * first)
+
 
 class Mesh:
     """Grid over a box, with the convolution by the far part of the kernel.
@@ -131,6 +138,7 @@ class Mesh:
     ) -> None:
         self.corners, self.radius, self.crowded = (low, high), radius, False
         self.n_pairs = 0.0  # number of near pairs of the first layout
+        self.pairs_of_rows = 0.0  # number of near pairs of the rows that were summed last
         self.execution, self.same = execution, accuracy.same
         width = accuracy.of(kernel).width
         self.window, self.taps = Window(width), (0,) * width
@@ -161,24 +169,13 @@ class Mesh:
         self.excess = excess.astype(self.dtype)
 
     @classmethod
-    def around(cls, Z: Array, kernel: Kernel, accuracy: Accuracy, execution: Execution) -> Mesh:
-        """Build the mesh that takes the least time for a layout."""
+    def around(cls, Z: Array, kernel: Kernel, accuracy: Accuracy, execution: Execution, *, keep: bool = False) -> Mesh:
+        """Build the mesh that takes the least time for a layout; `keep` it so that `restored` need not build it."""
         low, high = corners(Z, execution)
         radius, _ = choose_radius(Z, low, high, kernel, accuracy, execution)
+        if keep:
+            return cls.restored(MeshState(_plain(low), _plain(high), radius), kernel, accuracy, execution)
         return cls(low, high, radius, kernel, accuracy, execution)
-
-    @classmethod
-    def restored(cls, state: MeshState, kernel: Kernel, accuracy: Accuracy, execution: Execution) -> Mesh:
-        """Build the mesh of this state."""
-        mesh = cls(np.array(state.low), np.array(state.high), state.radius, kernel, accuracy, execution)
-        mesh.n_pairs, mesh.crowded = state.n_pairs, state.crowded
-        return mesh
-
-    @property
-    def state(self) -> MeshState:
-        """State from which the mesh can be restored."""
-        low, high = (tuple(map(float, corner)) for corner in self.corners)
-        return MeshState(low, high, self.radius, self.n_pairs, self.crowded)
 
     def suits(self, low: Array, high: Array) -> bool:
         """Return whether a layout with these corners fits into the mesh and needs no other one."""
@@ -195,12 +192,37 @@ class Mesh:
         clipped: Array = np.clip(positions, self.low, self.low + self.spacing * (np.array(self.n_cells) - 1e-3))
         return clipped
 
-    def sums(self, Z: Array, charges: Array) -> tuple[Array, Array]:
-        """Return phi and its gradient at points inside the mesh."""
+    @classmethod
+    def restored(cls, state: MeshState, kernel: Kernel, accuracy: Accuracy, execution: Execution) -> Mesh:
+        """Build the mesh of this state, or copy one that was built before."""
+        mesh = copy(_build(state.low, state.high, state.radius, kernel, accuracy, execution))  # type: ignore[arg-type]
+        mesh.n_pairs, mesh.crowded = state.n_pairs, state.crowded
+        return mesh
+
+    @property
+    def state(self) -> MeshState:
+        """State from which the mesh can be restored."""
+        low, high = self.corners
+        return MeshState(_plain(low), _plain(high), self.radius, self.n_pairs, self.crowded)
+
+    def sums(self, Z: Array, charges: Array, rows: slice | None = None) -> tuple[Array, Array]:
+        """Return phi and its gradient at points inside the mesh, or at consecutive rows of them.
+
+        The near pairs of some rows do not tell whether the mesh is crowded. Those of all rows do: see
+        `MeshState.noted`.
+        """
         points = self.sort(Z, charges)
         grid = self._spread(points)
-        near, nodes = self.near_part(points, points, lambda: self._convolved(grid, beside_near_part=bool(self.radius)))
-        return self.gather(points, near, nodes, points)
+        targets = points if rows is None else self.sort(Z[rows], charges[rows])
+        near, nodes = self.near_part(points, targets, lambda: self._convolved(grid, beside_near_part=bool(self.radius)))
+        if rows is None:
+            self.note_pairs(self.pairs_of_rows)
+        return self.gather(points, near, nodes, targets)
+
+    def note_pairs(self, n_pairs: float) -> None:
+        """Note the number of near pairs of a layout."""
+        state = self.state.noted(n_pairs)
+        self.n_pairs, self.crowded = state.n_pairs, state.crowded
 
     def freeze(self, Z: Array, charges: Array) -> MeshField:
         """Return the field of these charges."""
@@ -240,9 +262,7 @@ class Mesh:
         split = (self.spacing, self.radius, self.same, self.window.width == SHARP)
         arrays = (n_boxes, self.reach, sources, at, split, near, n_pairs)
         other = self.execution.run_beside(beside, near_sums, n_rows, n * PAIRS_PER_POINT, *arrays)
-        total = float(self.execution.sum(n_pairs))
-        self.n_pairs = self.n_pairs or total
-        self.crowded = total > CROWDED * self.n_pairs
+        self.pairs_of_rows = float(self.execution.sum(n_pairs))
         return near, other
 
     def gather(self, points: SortedPoints, near: Array, nodes: Array, targets: SortedPoints) -> tuple[Array, Array]:
@@ -300,6 +320,19 @@ class MeshField:
         return float(self.nodes.max(initial=0.0))
 
 
+@lru_cache(maxsize=2)  # the last mesh, and the one before it; more take more memory
+def _build(
+    low: tuple[float, ...],
+    high: tuple[float, ...],
+    radius: float,
+    kernel: Kernel,
+    accuracy: Accuracy,
+    execution: Execution,
+) -> Mesh:
+    """Build a mesh, which takes as long as several sums, or return the one that was built before."""
+    return Mesh(np.array(low), np.array(high), radius, kernel, accuracy, execution)
+
+
 def corners(Z: Array, execution: Execution) -> tuple[Array, Array]:
     """Return the corners of the layout; raise if it is not finite, because the compiled loops do not check bounds."""
     low = np.array([execution.min(column) for column in Z.T], dtype=float)  # one axis at a time, for speed
@@ -307,6 +340,10 @@ def corners(Z: Array, execution: Execution) -> tuple[Array, Array]:
     if not ((low > -LARGEST).all() and (high < LARGEST).all()):  # NaN also fails this test
         raise NumericalOverflowError(OVERFLOW)
     return low, high
+
+
+def _plain(corner: Array) -> tuple[float, ...]:
+    return tuple(map(float, corner))
 
 
 def _far_part(kernel: Kernel, radius: float, m: int, offset: float) -> Profile:

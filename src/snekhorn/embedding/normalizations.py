@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..kernels.sinkhorn import sinkhorn_step
+from ..runtime.execution import Execution
 from .charge_sums import SMALLEST, Array, ChargeSums, log_of_others
 
 WARM_UP = 12  # maximum number of Sinkhorn steps on the first layout; with self-loops, each at least halves the error
@@ -63,23 +64,20 @@ class DoublyStochastic:
     def repulsion(self, Z: Array, row_sums: Array) -> Array:
         if not self.self_loops:  # Q may then have negative eigenvalues, and a single step may overshoot
             self.balance(Z, tol=WARM_GAP, max_steps=WARM_UP)
-        charges = self._warm_charges(Z)
+        charges = self.warm_charges(Z)
         phi, slope = self.sums(Z, charges) if self.self_loops else self.sums.of_others(Z, charges)
-        new_charges, repulsion = np.empty_like(charges), np.empty(Z.shape)
-        arrays = (charges, phi, slope, self.self_loops, LARGEST_CHARGE, new_charges, repulsion)
-        self.sums.execution.run(sinkhorn_step, len(Z), Z.size, *arrays)
-        self.charges = new_charges
+        self.charges, repulsion = step_of_charges(charges, phi, slope, self.sums.execution, self_loops=self.self_loops)
         return repulsion
 
     def value(self, Z: Array, row_sums: Array) -> float:
-        charges = self._warm_charges(Z)
+        charges = self.warm_charges(Z)
         execution = self.sums.execution
         total = execution.sum(charges * self._field(Z, charges)[0])
         return float(total - 2.0 * execution.sum(np.log(charges)) - charges.size)
 
     def balance(self, Z: Array, tol: float, max_steps: int) -> float:
         """Take Sinkhorn steps until every row sum of Q is within `tol` of 1; return the largest deviation from 1."""
-        charges = self._warm_charges(Z)
+        charges = self.warm_charges(Z)
         for step in range(max_steps + 1):
             phi, _ = self._field(Z, charges)
             row_sums = np.where(phi > SMALLEST, charges * phi, 0.0)  # SMALLEST stands for a field that has vanished
@@ -103,11 +101,22 @@ class DoublyStochastic:
         phi, slope = self.sums(Z, charges)
         return np.maximum(phi, charges), slope  # the field is at least the point's own term
 
-    def _warm_charges(self, Z: Array) -> Array:
+    def warm_charges(self, Z: Array) -> Array:
+        """Return the charges; before the first layout, take Sinkhorn steps to find them."""
         if self.charges is None:
             self.charges = np.full(Z.shape[0], Z.shape[0] ** -0.5)  # exact if all points coincide
             self.balance(Z, tol=WARM_GAP, max_steps=WARM_UP)
         return self.charges
+
+
+def step_of_charges(
+    charges: Array, phi: Array, slope: Array, execution: Execution, *, self_loops: bool
+) -> tuple[Array, Array]:
+    """Take a Sinkhorn step of points with these charges and fields; return the new charges and the repulsion."""
+    new_charges, repulsion = np.empty_like(charges), np.empty(slope.shape)
+    arrays = (charges, phi, slope, self_loops, LARGEST_CHARGE, new_charges, repulsion)
+    execution.run(sinkhorn_step, len(charges), slope.size, *arrays)
+    return new_charges, repulsion
 
 
 class TotalNormalized:

@@ -24,18 +24,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..errors import NumericalOverflowError
-from ..geometry.graph_unions import mean_with_transpose
 from ..geometry.inputs import check_no_empty_row
-from ..kernels.attraction import attract, attract_packed, energy, pack
 from ..runtime.execution import Execution
+from .affinity_rows import AffinityRows, ScaledRows
 from .charge_grid import GridState, GridSums
 from .charge_sums import OVERFLOW, Array, Kernel
 from .latent import Latent, SumMethod, make_charge_sums
 from .normalizations import DoublyStochastic, Normalization
-from .ordered_pairs import OrderedPairs, blocks_of
 
 WIDEST = 1e9  # a layout with larger coordinates has diverged
-PRECISE = 2.0**12  # coordinates from which float32 is too coarse for distances; a smaller value costs time
 HUB = 2.0  # mass, relative to the average, above which steps are shortened because they may overshoot
 SINKHORN_STEPS = 100  # maximum number of steps to balance Q at the end; far fewer are enough if Q has a diagonal
 FINE_MARGINAL = 1e-4  # for smaller tolerances on the row sums of Q, the default grid is not accurate enough
@@ -81,17 +78,20 @@ class Objective:
     """
 
     def __init__(self, P: Any, normalization: Normalization, *, dtype: Any, symmetric: bool = True) -> None:
-        P = sparse.csr_matrix(P)
         self.normalization = normalization
         self.kernel = normalization.sums.kernel
         self.execution = normalization.sums.execution
-        scale = P.shape[0] / P.sum(dtype=float)
-        self.negative_entropy = _negative_entropy(P.data, scale)
-        self.row_sums = self.mass = _row_sums(P) * scale  # mass is the mean of row and column sums
+        rows = P if isinstance(P, AffinityRows) else AffinityRows.of(P, self.execution)
+        sums, entropies = rows.sums_and_entropies()
+        total = float(self.execution.sum(sums))
+        scale = np.float64(rows.n_points / total)  # not a float, which NumPy would round to the type of P
+        # The sum of p log p over the entries p of the scaled P.
+        self.negative_entropy = float(scale) * (total * float(np.log(scale)) - float(self.execution.sum(entropies)))
+        self.row_sums = self.mass = sums * scale  # mass is the mean of row and column sums
         if not symmetric:
-            P = mean_with_transpose(P, self.execution)
-            self.mass = _row_sums(P) * scale
-        self._pairs = OrderedPairs(P, scale, dtype, self.execution)
+            rows = rows.symmetric_part()
+            self.mass = rows.sums_and_entropies()[0] * scale
+        self.rows: ScaledRows = rows.scaled(scale, dtype)
 
     @property
     def n_points(self) -> int:
@@ -110,15 +110,9 @@ class Objective:
 
     def gradient(self, Z: Array, exaggeration: float = 1.0) -> Array:
         """Return n times the gradient (n, d) of the loss, with the attraction multiplied by `exaggeration`."""
-        largest = self._largest_coordinate(Z)
-        if not largest < WIDEST:  # NaN also fails this test
-            raise NumericalOverflowError(OVERFLOW)
+        largest = largest_coordinate(Z, self.execution)
         gradient = self.normalization.repulsion(Z, self.row_sums)
-        rows, student = self._pairs.rows, self.kernel is Kernel.STUDENT
-        packed = self._pairs.dtype == np.float32 and largest < PRECISE
-        loop, positions = (attract_packed, self._pack(Z)) if packed else (attract, np.ascontiguousarray(Z, dtype=float))
-        arguments = (*rows, positions, student, 4.0 * exaggeration, gradient)
-        self.execution.run(loop, self.n_points, rows[-1].size, *arguments)
+        self.rows.attract(Z, largest, 4.0 * exaggeration, gradient, student=self.kernel is Kernel.STUDENT)
         return gradient
 
     def pull_of_hubs(self) -> Array | None:
@@ -133,11 +127,8 @@ class Objective:
 
     def loss(self, Z: Array, exaggeration: float = 1.0) -> float:
         """Return the loss, with the attraction term multiplied by `exaggeration`; raise if it is not finite."""
-        energies = np.empty(self.n_points)
-        dtype = self._pairs.dtype if self._largest_coordinate(Z) < PRECISE else np.float64
-        rows, positions = self._pairs.rows, np.ascontiguousarray(Z, dtype=dtype)
-        arguments = (*rows, positions, self.kernel is Kernel.STUDENT, energies)
-        self.execution.run(energy, self.n_points, rows[-1].size, *arguments)
+        largest = float(np.maximum(self.execution.max(Z), -self.execution.min(Z)))
+        energies = self.rows.energies(Z, largest, student=self.kernel is Kernel.STUDENT)
         attraction = float(self.execution.sum(energies))
         total = self.negative_entropy + exaggeration * attraction + self.normalization.value(Z, self.row_sums)
         return _finite(total / self.n_points)
@@ -171,7 +162,7 @@ class Objective:
 
     def permute(self, order: NDArray[np.intp]) -> None:
         """Apply the permutation `order` to the points."""
-        self._pairs.permute(order)
+        self.rows = self.rows.permuted(order)
         self.row_sums, self.mass = self.row_sums[order], self.mass[order]
         self.normalization.permute(order)
 
@@ -193,14 +184,13 @@ class Objective:
         """Forget the layouts so far, after one that overflowed."""
         self.normalization.reset()
 
-    def _largest_coordinate(self, Z: Array) -> float:
-        return float(np.maximum(self.execution.max(Z), -self.execution.min(Z)))
 
-    def _pack(self, Z: Array) -> NDArray[np.uint64]:
-        """Return positions in float32, two coordinates per word."""
-        packed = np.empty((len(Z), 2 if Z.shape[1] < 3 else 4), np.float32)
-        self.execution.run(pack, len(Z), Z.size, Z, packed)
-        return packed.view(np.uint64).ravel()
+def largest_coordinate(Z: Array, execution: Execution) -> float:
+    """Return the largest absolute coordinate of a layout; raise if the layout has diverged."""
+    largest = float(np.maximum(execution.max(Z), -execution.min(Z)))
+    if not largest < WIDEST:  # NaN also fails this test
+        raise NumericalOverflowError(OVERFLOW)
+    return largest
 
 
 def _finite(loss: float) -> float:
@@ -232,16 +222,3 @@ def _row_stochastic(P: Any) -> Any:
     sums = np.asarray(P.sum(axis=1)).ravel()
     sums = np.where(sums > 0.0, sums, 1.0)  # keep empty rows, so that the check of P finds them
     return sparse.diags(1.0 / sums) @ P if sparse.issparse(P) else P / sums[:, None]
-
-
-def _row_sums(P: sparse.csr_matrix) -> Array:
-    return np.asarray(P.sum(axis=1, dtype=float)).ravel()
-
-
-def _negative_entropy(data: Array, scale: float) -> float:
-    """Return sum P log P of the scaled entries, block by block, because P may fill much of the memory."""
-    total = 0.0
-    for block in blocks_of(data):
-        p = block * scale
-        total += float(np.sum(p * np.log(np.where(p > 0.0, p, 1.0)), dtype=float))
-    return total

@@ -96,7 +96,7 @@ def reference_parts(reference: NeighborIndex) -> dict[str, Any]:
 LAYOUT: dict[str, Part] = {
     "embedding_": Array("f", ("n", "d")),
     "potential_": Array("f", ("n",)),
-    "affinity_": Matrix(("n", "n"), low=0),
+    "affinity_": OrNone(Matrix(("n", "n"), low=0)),  # None if it was computed on a cluster
     "kl_divergence_": Number(),
     "n_iter_": COUNT,
     "report_": Record(EMBEDDING_REPORT, EmbeddingReport),

@@ -20,7 +20,7 @@ from ..embedding.initial_layout import pca_layout, random_layout, spectral_layou
 from ..embedding.latent import choose_method
 from ..embedding.objective import Objective, make_objective
 from ..embedding.placing import frozen_field, place
-from ..embedding.schedule import make_optimizer, make_schedule
+from ..embedding.schedule import Schedule, make_optimizer, make_schedule
 from ..errors import InputError
 from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY
 from ..geometry.inputs import check_layout, check_squares
@@ -271,22 +271,13 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         objective = make_objective(
             P, self.latent, method=method, self_loops=loops, symmetric=symmetric, execution=execution
         )
-        schedule = make_schedule(
-            self.latent,
-            optimizer=self.optimizer,
-            learning_rate=self.learning_rate,
-            early_exaggeration=self.early_exaggeration,
-            exaggeration=self.exaggeration,
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
         optimizer = make_optimizer(self.optimizer, (n, self.n_components), execution)
         with self.remedies_for_overflow():
             Z, report = minimize(
                 objective,
                 Z,
                 optimizer,
-                schedule,
+                self.schedule(),
                 callbacks=self.callback_list(),
                 verbose=self.verbose,
                 start=start,
@@ -315,8 +306,24 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
             self.potential_ = potential
         self.n_iter_, self.report_ = report.n_iter, report
         self.affinity_ = P
-        self._reference = NeighborIndex(X, "precomputed" if self.takes_affinity else self.cost_metric)
+        self.keep_reference(X)
         self.embedding_ = Z.astype(self._reference.dtype)
+
+    def keep_reference(self, X: Any) -> None:
+        """Index the training points, for `transform`."""
+        self._reference = NeighborIndex(X, "precomputed" if self.takes_affinity else self.cost_metric)
+
+    def schedule(self) -> Schedule:
+        """Return the schedule of the descent."""
+        return make_schedule(
+            self.latent,
+            optimizer=self.optimizer,
+            learning_rate=self.learning_rate,
+            early_exaggeration=self.early_exaggeration,
+            exaggeration=self.exaggeration,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
 
     def _make_affinity(self, n: int) -> Affinity | None:
         """Return the affinity object that computes P, or None if X is P."""

@@ -74,9 +74,9 @@ class DenseCost:
         self.execution.run(loop.dense, self.n_points, self.n_pairs, self.matrix, *args)
 
     def in_order(self, loop: RowLoop, *args: Any) -> Any:
-        """Run a compiled loop that visits the rows one after another, and return its result."""
+        """Run a compiled loop that visits the rows one after another; return the largest value that it finds."""
         assert loop.dense is not None
-        return self.execution.run_in_order(loop.dense, self.matrix, *args)
+        return self.execution.run_in_order(loop.dense, 0, self.n_points, self.matrix, *args)
 
     def arranged(self, x: Array) -> Array:
         """Return m values per point, an array (m, n), in the memory layout that is fastest for the loops."""
@@ -137,13 +137,18 @@ def own_unit(costs: Array) -> float:
     positive = sample[sample > 0.0]
     if positive.size == 0:
         positive = costs[costs > 0.0]
+    return unit_for(positive, costs.max)
+
+
+def unit_for(positive: Array, largest: Callable[[], Any]) -> float:
+    """Return the unit of costs from the positive ones in a sample, and from the largest cost if that is needed."""
     if positive.size == 0:
         return 1.0
     middle = positive.size // 2
     typical = np.partition(positive, middle)[middle]  # unlike a mean of two middle costs, it cannot overflow
     step = round(_exponent(typical) / UNIT_STEP)
     if step:  # the largest cost must stay finite
-        step = max(step, math.ceil((_exponent(costs.max()) - LARGEST_EXPONENT) / UNIT_STEP))
+        step = max(step, math.ceil((_exponent(largest()) - LARGEST_EXPONENT) / UNIT_STEP))
     return float(2.0 ** (UNIT_STEP * int(np.clip(step, -LARGEST_STEP, LARGEST_STEP))))
 
 

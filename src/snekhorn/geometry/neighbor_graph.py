@@ -13,6 +13,8 @@ from scipy import sparse
 from ..errors import InputError
 from ..kernels import RowLoop, graph_rows
 from ..runtime.execution import Execution, Threads
+from ..runtime.memory import left_bytes
+from ..runtime.memory_budget import keeps_weights
 from .dense_cost import PairFormula, own_unit
 from .distance_metrics import Array
 from .graph_unions import Rows, both_ways, joined
@@ -96,9 +98,9 @@ class NeighborGraph:
         self._run(loop.graph, self.indptr, self.indices, self.costs, *args)
 
     def in_order(self, loop: RowLoop, *args: Any) -> Any:
-        """Run a compiled loop that visits the rows one after the other, and return its result."""
+        """Run a compiled loop that visits the rows one after the other; return the largest value that it finds."""
         assert loop.graph is not None
-        return self.execution.run_in_order(loop.graph, self.indptr, self.indices, self.costs, *args)
+        return self.execution.run_in_order(loop.graph, 0, self.n_points, self.indptr, self.indices, self.costs, *args)
 
     def arranged(self, x: Array) -> Array:
         """Return m values per point, an array (m, n), with the values of each point adjacent in memory."""
@@ -107,6 +109,11 @@ class NeighborGraph:
     def new_entries(self) -> Array:
         """Return an empty array with one value per edge."""
         return np.empty_like(self.costs)
+
+    def new_weights(self) -> tuple[Array, bool]:
+        """Return an array for two weights per edge, and whether there is memory for it; if not, it is empty."""
+        kept = keeps_weights(self.n_pairs, self.dtype.itemsize, left_bytes())
+        return np.empty((2, self.n_pairs if kept else 0), self.dtype), kept
 
     def as_matrix(self, entries: Array, diagonal: Array | None) -> sparse.csr_matrix:
         """Return the entries of the edges, and of any self-loops, as a sparse matrix."""
@@ -180,7 +187,7 @@ class NeighborGraph:
         degrees = np.zeros(self.n_points, dtype=np.intp)
         degrees[points] = found.degrees
         indptr = np.concatenate([[0], np.cumsum(degrees)])
-        extra = NeighborGraph(indptr, points[found.indices], found.costs / self.unit, self.execution, self.recall)
+        extra = NeighborGraph(indptr, points[found.indices], found.costs / self.unit, found.execution, self.recall)
         return self.joined(extra.symmetrized())
 
     def local_order(self) -> NDArray[np.intp] | None:

@@ -75,12 +75,16 @@ def _search(
     indices, squared = search.in_clusters(None, k, X.dtype, execution)
     recall = _measure_recall(search, squared, execution)
     if recall < LEAST_RECALL:  # groups are so far apart that float32 cannot resolve distances within them
-        if X.shape[1] <= TREE_FEATURES:
-            indices, squared = search.ranked(_neighbors_in_tree(search.X, k, execution), X.dtype, execution)
-        else:
-            indices, squared = search.exact(None, k, X.dtype, execution)
+        indices, squared = search_all_pairs(search, k, X.dtype, execution)
         recall = _measure_recall(search, squared, execution)
     return indices, from_squared(squared, metric), recall
+
+
+def search_all_pairs(search: PointSearch, k: int, dtype: Any, execution: Execution) -> tuple[Indices, Array]:
+    """Return indices and squared distances (n, k) by direct differences, or from a comparison of all points."""
+    if search.X.shape[1] <= TREE_FEATURES:
+        return search.ranked(_neighbors_in_tree(search.X, k, execution), dtype, execution)
+    return search.exact(None, k, dtype, execution)
 
 
 def _neighbors_in_tree(X: Array, k: int, execution: Execution) -> Indices:

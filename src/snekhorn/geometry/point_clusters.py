@@ -31,29 +31,24 @@ class PointClusters:
 
     Parameters
     ----------
-    points : float32 array of shape (n, p)
-        Points.
-    execution : Execution
-        Where loops run.
+    centres : float32 array of shape (n_clusters, p)
+    labels : int32 array of shape (n,)
+        Cluster of every point.
     """
 
-    def __init__(self, points: Array, execution: Execution) -> None:
-        n = len(points)
-        n_clusters = max(1, min(int(CLUSTERS * np.sqrt(n)), n // POINTS_PER_CLUSTER))
-        centres = _find_centres(points, n_clusters, execution)
-        centres = centres[_neighbors_together(centres, execution)]
-        nearest = _nearest_centres(points, centres, execution)
-        pieces = [
-            (centre, piece)
-            for centre, members in grouped(nearest)
-            for piece in _cut(members, LARGEST * n // n_clusters)
-        ]
-        self.centres = centres[[centre for centre, _ in pieces]]
-        self.members = [members for _, members in pieces]
-        self.labels = np.empty(n, dtype=np.int32)
-        for cluster, members in enumerate(self.members):
-            self.labels[members] = cluster
+    def __init__(self, centres: Array, labels: NDArray[np.int32]) -> None:
+        self.centres, self.labels = centres, labels
+        self.members = [np.empty(0, dtype=np.intp)] * len(centres)
+        for cluster, members in grouped(labels):
+            self.members[cluster] = members
         self._halves = (squared_norms(self.centres) / 2).astype(np.float32)
+
+    @classmethod
+    def of(cls, points: Array, execution: Execution) -> PointClusters:
+        """Group float32 points (n, p)."""
+        rows = rows_for_centres(len(points))
+        centres = find_centres(points[rows], len(points), execution)
+        return cls(*cut_clusters(centres, nearest_centres(points, centres, execution)))
 
     def nearest_to_members(self, points: Array, cluster: int, n_nearest: int) -> Indices:
         """Return, for every member of a cluster, the nearest clusters of those around it; `points` are the members."""
@@ -100,17 +95,49 @@ def _smallest(values: Array, n: int) -> Indices:
     return columns
 
 
+def count_clusters(n: int) -> int:
+    """Return the number of clusters of n points, before large ones are cut."""
+    return max(1, min(int(CLUSTERS * np.sqrt(n)), n // POINTS_PER_CLUSTER))
+
+
+def cut_clusters(centres: Array, nearest: Indices) -> tuple[Array, NDArray[np.int32]]:
+    """Cut large clusters into several with one centre, and leave out empty ones; return centres and labels."""
+    pieces = [
+        (centre, piece)
+        for centre, members in grouped(nearest)
+        for piece in _cut(members, LARGEST * nearest.size // len(centres))
+    ]
+    labels = np.empty(nearest.size, dtype=np.int32)
+    for cluster, (_, members) in enumerate(pieces):
+        labels[members] = cluster
+    return centres[[centre for centre, _ in pieces]], labels
+
+
 def _cut(members: Indices, size: int) -> list[Indices]:
     """Cut a cluster into pieces of at most this size, because many equal points would fall into one; none if empty."""
     return [members[start : start + size] for start in range(0, members.size, size)]
 
 
-def _find_centres(points: Array, n_clusters: int, execution: Execution) -> Array:
+def rows_for_centres(n: int) -> Indices:
+    """Return the rows, of n, that determine the centres."""
+    return _sampled(n, count_clusters(n))
+
+
+def find_centres(sample: Array, n: int, execution: Execution) -> Array:
+    """Return the centres of the clusters of n points from a sample of them, with neighbours after each other."""
+    centres = _k_means(sample, count_clusters(n), execution)
+    return centres[_neighbors_together(centres, execution)]
+
+
+def _sampled(n: int, n_clusters: int) -> Indices:
+    return np.random.default_rng(0).permutation(n)[: POINTS_PER_CLUSTER * n_clusters]
+
+
+def _k_means(sample: Array, n_clusters: int, execution: Execution) -> Array:
     """Run a few steps of k-means on a sample; a centre without points stays where it is."""
-    sample = points[np.random.default_rng(0).permutation(len(points))[: POINTS_PER_CLUSTER * n_clusters]]
     centres = sample[:n_clusters]
     for _ in range(CENTRE_ITERATIONS):
-        nearest = _nearest_centres(sample, centres, execution)
+        nearest = nearest_centres(sample, centres, execution)
         ones, shape = np.ones(nearest.size), (n_clusters, nearest.size)
         members = sparse.csr_array((ones, (nearest, np.arange(nearest.size))), shape)
         sizes = np.bincount(nearest, minlength=n_clusters)[:, None]
@@ -120,11 +147,12 @@ def _find_centres(points: Array, n_clusters: int, execution: Execution) -> Array
 
 def _neighbors_together(centres: Array, execution: Execution) -> Indices:
     """Return an order of the centres in which those of a region follow each other."""
-    regions = _find_centres(centres, -(-len(centres) // CLUSTERS_PER_REGION), execution)
-    return np.argsort(_nearest_centres(centres, regions, execution), kind="stable")
+    n_regions = -(-len(centres) // CLUSTERS_PER_REGION)
+    regions = _k_means(centres[_sampled(len(centres), n_regions)], n_regions, execution)
+    return np.argsort(nearest_centres(centres, regions, execution), kind="stable")
 
 
-def _nearest_centres(points: Array, centres: Array, execution: Execution) -> Indices:
+def nearest_centres(points: Array, centres: Array, execution: Execution) -> Indices:
     """Return the index of the centre nearest to each point, in float32."""
     halves = (squared_norms(centres) / 2).astype(np.float32)
     nearest = np.empty(len(points), dtype=np.intp)

@@ -9,6 +9,7 @@ differs by the size of a batch.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -40,6 +41,30 @@ RECALL_GOAL = 0.97  # of the search in clusters; a higher goal takes longer
 TUNING_SAMPLE = 300  # points whose neighbours tell how many clusters to search
 
 
+@dataclass(frozen=True)
+class Frame:
+    """Centre and scale of points; coordinates relative to them have neither an offset nor a unit."""
+
+    centre: NDArray[np.float64]
+    scale: float
+
+    @classmethod
+    def of(cls, sample: Array, lowest: Array, highest: Array) -> Frame:
+        """Determine the frame from some points, and from the lowest and highest coordinates of all points."""
+        centre = np.median(sample, axis=0).astype(float)  # not the mean, which an outlier shifts
+        return cls(centre, max(float((highest - centre).max()), float((centre - lowest).max())) or 1.0)
+
+    def apply(self, X: Array) -> Array:
+        """Return X centred and scaled, which removes any offset and unit, as float32."""
+        points = np.empty(X.shape, dtype=np.float32)
+        for start in range(0, len(X), ROWS_AT_ONCE):
+            block = slice(start, start + ROWS_AT_ONCE)
+            centred = X[block] - self.centre
+            centred /= self.scale
+            points[block] = np.clip(centred, -FARTHEST, FARTHEST, out=centred)
+        return points
+
+
 class PointSearch:
     """Search for the points nearest to queries.
 
@@ -49,19 +74,20 @@ class PointSearch:
         Points.
     metric : str
         One of the DIRECT_METRICS; "cosine" searches among unit rows.
+    frame : Frame or None
+        Frame of the points; None determines it from X.
     """
 
-    def __init__(self, X: Array, metric: str) -> None:
+    def __init__(self, X: Array, metric: str, frame: Frame | None = None) -> None:
         self.metric = metric
         self.X = self.prepared(X)
         self.zero = 0.0  # squared distances up to this are rounding errors
         if metric == "cosine":
             self.zero = float(SAME_DIRECTION * np.finfo(self.X.dtype).eps) ** 2
-        sample = np.linspace(0, len(X) - 1, min(len(X), CENTRE_SAMPLE)).astype(np.intp)
-        self.centre = np.median(self.X[sample], axis=0).astype(float)  # not the mean, which an outlier shifts
-        above, below = self.X.max(axis=0) - self.centre, self.centre - self.X.min(axis=0)
-        self.scale = max(float(above.max()), float(below.max())) or 1.0
-        self.points = self._in_frame(self.X)
+        if frame is None:
+            frame = Frame.of(self.X[rows_for_frame(len(X))], self.X.min(axis=0), self.X.max(axis=0))
+        self.frame = frame
+        self.points = self.frame.apply(self.X)
         self.norms = squared_norms(self.points).astype(np.float32)
         self._clusters: PointClusters | None = None
         self._centre_search: PointSearch | None = None
@@ -69,16 +95,37 @@ class PointSearch:
 
     def prepared(self, X: Array) -> Array:
         """Return points or queries as rows whose Euclidean distances are searched; memory order affects rounding."""
-        return np.ascontiguousarray(unit_rows(X) if self.metric == "cosine" else X)
+        return self.prepared_for(X, self.metric)
 
-    def exact(self, queries: Array | None, k: int, dtype: Any, execution: Execution) -> tuple[Indices, Array]:
+    @staticmethod
+    def prepared_for(X: Array, metric: str) -> Array:
+        """Return points or queries of a search with this metric."""
+        return np.ascontiguousarray(unit_rows(X) if metric == "cosine" else X)
+
+    def exact(
+        self, queries: Array | None, k: int, dtype: Any, execution: Execution, rows: slice | None = None
+    ) -> tuple[Indices, Array]:
         """Return indices and squared distances (m, k) of the nearest points, nearest first, then by index.
 
-        With queries=None, every point is a query, and is not its own neighbour.
+        With queries=None, every point is a query, and is not its own neighbour. With `rows`, only these queries count.
         """
         found = _Lists(self.X, queries, k, dtype, self.zero)
-        self._fill_exactly(found, np.arange(found.size), execution)
-        return found.indices, found.squared
+        rows = slice(0, found.size) if rows is None else rows
+        self._fill_exactly(found, np.arange(rows.start, rows.stop), execution)
+        return found.indices[rows], found.squared[rows]
+
+    def by_clusters(
+        self, clusters: PointClusters, own: range, n_searched: int, k: int, dtype: Any, execution: Execution
+    ) -> tuple[NDArray[np.intp], Indices, Array]:
+        """Search for the neighbours of the points of some clusters in the clusters nearest to each point.
+
+        Return these points, and indices and squared distances, with index -1 if the clusters hold too few points. The
+        first of the clusters must be a multiple of CLUSTERS_AT_ONCE.
+        """
+        found = _Lists(self.X, None, k, dtype, self.zero)
+        self._fill_by_clusters(found, clusters, own, n_searched, execution)
+        points = np.sort(np.concatenate([clusters.members[cluster] for cluster in own]))
+        return points, found.indices[points], found.squared[points]
 
     def in_clusters(self, queries: Array | None, k: int, dtype: Any, execution: Execution) -> tuple[Indices, Array]:
         """Return most of the nearest points, like `exact`, but faster with many points.
@@ -91,13 +138,13 @@ class PointSearch:
         clusters = self._point_clusters(execution)
         n_searched = self._clusters_to_search(found.n_wanted, execution, around_cluster=queries is not None)
         if queries is None:
-            self._fill_by_clusters(found, clusters, n_searched, execution)
+            self._fill_by_clusters(found, clusters, range(len(clusters.members)), n_searched, execution)
         else:
             self._fill_by_queries(found, clusters, n_searched, execution)
         again = found.indices[:, -1] < 0  # the clusters held too few points
         if queries is not None:
-            reach = np.sqrt(found.squared[:, -1]) / self.scale
-            again |= reach <= RESOLVED * np.sqrt(squared_norms(self._in_frame(queries)))
+            reach = np.sqrt(found.squared[:, -1]) / self.frame.scale
+            again |= reach <= RESOLVED * np.sqrt(squared_norms(self.frame.apply(queries)))
         self._fill_exactly(found, np.flatnonzero(again), execution)
         return found.indices, found.squared
 
@@ -120,15 +167,17 @@ class PointSearch:
 
         run_in_blocks(execution, search, rows.size, size, rows.size * len(self.X))
 
-    def _fill_by_clusters(self, found: _Lists, clusters: PointClusters, n_searched: int, execution: Execution) -> None:
-        """Fill the lists of all points, those of neighbouring clusters together.
+    def _fill_by_clusters(
+        self, found: _Lists, clusters: PointClusters, among: range, n_searched: int, execution: Execution
+    ) -> None:
+        """Fill the lists of the points of some clusters, those of neighbouring clusters together.
 
         For each cluster, one matrix product compares its points with all the queries that search it.
         """
         n_candidates = min(len(self.X), found.n_wanted + SPARE)
 
         def search(block: slice) -> None:
-            own = range(block.start, block.stop)
+            own = among[block]
             rows = np.concatenate([clusters.members[cluster] for cluster in own])
             queries = self.points[rows]
             searched = np.concatenate(
@@ -143,7 +192,7 @@ class PointSearch:
                 keep_nearest(products, self.norms[members], members, asking, near, distances)
             found.rank(rows, near)
 
-        run_in_blocks(execution, search, len(clusters.members), CLUSTERS_AT_ONCE, found.size * len(self.X))
+        run_in_blocks(execution, search, len(among), CLUSTERS_AT_ONCE, found.size * len(self.X))
 
     def _fill_by_queries(self, found: _Lists, clusters: PointClusters, n_searched: int, execution: Execution) -> None:
         """Fill the lists of queries with the nearest points of the clusters around their own cluster.
@@ -152,7 +201,7 @@ class PointSearch:
         """
         if self._centre_search is None:
             self._centre_search = PointSearch(clusters.centres, "sqeuclidean")
-        nearest, _ = self._centre_search.exact(self._in_frame(found.queries), 1, np.float32, execution)
+        nearest, _ = self._centre_search.exact(self.frame.apply(found.queries), 1, np.float32, execution)
         groups = list(grouped(nearest[:, 0]))
 
         def search(group: slice) -> None:
@@ -170,7 +219,7 @@ class PointSearch:
         size = queries_at_once(n)
         for start in range(0, rows.size, size):
             block = rows[start : start + size]
-            queries = self.points[block] if found.exclude_self else self._in_frame(found.queries[block])
+            queries = self.points[block] if found.exclude_self else self.frame.apply(found.queries[block])
             distances = queries @ points.T
             minima = np.empty((len(queries), -(-n // chunk)), dtype=np.float32)
             distances_from_products(distances, norms, minima)  # less the squared norm of the query
@@ -189,24 +238,14 @@ class PointSearch:
         """
         p = points.shape[1]
         c = (8.0 + 4.0 * np.sqrt(p)) * 2.0**-24
-        near = squared.astype(float) / self.scale / self.scale
+        near = squared.astype(float) / self.frame.scale / self.frame.scale
         radii = near + c * (8.0 * squared_norms(points) + 2.0 * near) + p * float(np.finfo(np.float32).tiny)
         return np.where(np.isfinite(near), radii, -np.inf)
-
-    def _in_frame(self, X: Array) -> Array:
-        """Return X centred and scaled, which removes any offset and unit, as float32."""
-        points = np.empty(X.shape, dtype=np.float32)
-        for start in range(0, len(X), ROWS_AT_ONCE):
-            block = slice(start, start + ROWS_AT_ONCE)
-            centred = X[block] - self.centre
-            centred /= self.scale
-            points[block] = np.clip(centred, -FARTHEST, FARTHEST, out=centred)
-        return points
 
     def _point_clusters(self, execution: Execution) -> PointClusters:
         """Return the clusters of the points."""
         if self._clusters is None:
-            self._clusters = PointClusters(self.points, execution)
+            self._clusters = PointClusters.of(self.points, execution)
         return self._clusters
 
     def _clusters_to_search(self, k: int, execution: Execution, *, around_cluster: bool) -> int:
@@ -220,9 +259,14 @@ class PointSearch:
             sample = np.linspace(0, len(self.X) - 1, TUNING_SAMPLE).astype(np.intp)
             truth, _ = self.exact(self.X[sample], k, self.X.dtype, execution)
             places = clusters.centres[clusters.labels[sample]] if around_cluster else self.points[sample]
-            ranks = np.sort(np.take_along_axis(clusters.ranks(places), clusters.labels[truth], 1), axis=None)
-            self._n_searched[key] = int(ranks[int(np.ceil(RECALL_GOAL * ranks.size)) - 1]) + 1
+            self._n_searched[key] = clusters_needed(clusters, places, truth)
         return self._n_searched[key]
+
+
+def clusters_needed(clusters: PointClusters, places: Array, truth: Indices) -> int:
+    """Return how many clusters nearest to these places to search, so that they hold enough of the true neighbours."""
+    ranks = np.sort(np.take_along_axis(clusters.ranks(places), clusters.labels[truth], 1), axis=None)
+    return int(ranks[int(np.ceil(RECALL_GOAL * ranks.size)) - 1]) + 1
 
 
 class _Lists:
@@ -250,6 +294,11 @@ class _Lists:
     @property
     def _settings(self) -> tuple[Any, ...]:
         return self.exclude_self, self.zero, self.indices, self.squared
+
+
+def rows_for_frame(n: int) -> NDArray[np.intp]:
+    """Return the rows, of n, whose median is the centre."""
+    return np.linspace(0, n - 1, min(n, CENTRE_SAMPLE)).astype(np.intp)
 
 
 def queries_at_once(n: int) -> int:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 class RowLoop(NamedTuple):
     """Loop over the pairs of every row, compiled for dense costs and for neighbour graphs.
 
-    `dense` takes ``(start, stop, matrix, ...)``; `graph` takes ``(start, stop, indptr, indices, costs, ...)``.
+    `dense` takes ``(start, stop, matrix, ...)``; `graph` takes ``(start, stop, indptr, indices, costs, ...)``. A loop
+    writes to its last argument only, and there only to its own rows. A loop for `in_order` writes to its first one.
     """
 
     dense: Callable[..., Any] | None = None

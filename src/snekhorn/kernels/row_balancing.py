@@ -45,13 +45,13 @@ def _balance(cost, lam, gam, lam_i, gam_i, slack):
 
 
 @compiled
-def dense_balance(cost, x, slack):
-    """Balance every row of a full cost matrix without self-loops; return the largest |log mass| before balancing."""
+def dense_balance(start, stop, cost, x, slack):
+    """Balance rows of a full cost matrix without self-loops; return the largest |log mass| before balancing."""
     lam, gam = x[0], x[1]
     n = cost.shape[0]
     worst = 0.0
     others, near_lam, near_gam = np.empty(n - 1), np.empty(n - 1), np.empty(n - 1)
-    for i in range(n):
+    for i in range(start, stop):
         for k in range(n - 1):  # an explicit loop compiles much faster than slice assignment
             j = k + (k >= i)
             others[k], near_lam[k], near_gam[k] = cost[i, j], lam[j], gam[j]
@@ -61,11 +61,11 @@ def dense_balance(cost, x, slack):
 
 
 @compiled
-def graph_balance(indptr, indices, cost, x, slack):
-    """Balance every row of a symmetric neighbour graph; return the largest |log mass| before balancing."""
+def graph_balance(start, stop, indptr, indices, cost, x, slack):
+    """Balance rows of a symmetric neighbour graph; return the largest |log mass| before balancing."""
     lam, gam = x[0], x[1]
     worst = 0.0
-    for i in range(indptr.size - 1):
+    for i in range(start, stop):
         row = slice(indptr[i], indptr[i + 1])
         near = indices[row]
         lam[i], met = _balance(cost[row], lam[near], gam[near], lam[i], gam[i], slack)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from snekhorn.embedding.ordered_pairs import OrderedPairs
+from snekhorn.embedding.affinity_rows import AffinityRows
 from snekhorn.runtime.execution import Threads
 
 N = 60
@@ -18,21 +18,21 @@ def _matrix(rng, share_of_small=0.0, dtype=np.float32):
 
 
 def _full(pairs):
-    indptr, indices, data = pairs.rows
-    assert indices.dtype == np.uint32
-    return sparse.csr_matrix((data, indices.astype(np.int32), indptr), shape=(N, N)).toarray()
+    rows = pairs.rows
+    assert rows.indices.dtype == np.uint32
+    return sparse.csr_matrix((rows.data, rows.indices.astype(np.int32), rows.indptr), shape=(N, N)).toarray()
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_pairs_follow_all_permutations_so_far(n_threads, rng):
     P = _matrix(rng)
     before = P.copy()
-    pairs = OrderedPairs(P, 3.0, np.float64, Threads(n_threads))
+    pairs = AffinityRows.of(P, Threads(n_threads)).scaled(np.float64(3.0), np.float64)
     want = 3.0 * P.toarray().astype(float)
     np.testing.assert_array_equal(_full(pairs), want)
     for _ in range(3):
         order = rng.permutation(N)
-        pairs.permute(order)
+        pairs = pairs.permuted(order)
         want = want[np.ix_(order, order)]
         np.testing.assert_array_equal(_full(pairs), want)
     np.testing.assert_array_equal(P.toarray(), before.toarray())
@@ -42,19 +42,19 @@ def test_pairs_follow_all_permutations_so_far(n_threads, rng):
 def test_negligible_entries_are_dropped_if_there_are_many(share, dropped, rng):
     P = _matrix(rng, share)
     small = np.count_nonzero(P.data < 1e-9)
-    pairs = OrderedPairs(P, 1.0, np.float32, Threads())
+    pairs = AffinityRows.of(P, Threads()).scaled(np.float64(1.0), np.float32)
     assert small > 0
-    assert pairs.rows[1].size == P.nnz - small * dropped
+    assert pairs.rows.n_pairs == P.nnz - small * dropped
 
 
 def test_only_one_order_takes_memory(rng):
     P = sparse.random(3000, 3000, 0.05, format="csr", random_state=0, dtype=np.float32)
-    pairs = OrderedPairs(P, 1.0, np.float32, Threads())
-    assert pairs.rows[1].size == P.nnz  # what it takes to compile a kernel does not count
+    pairs = AffinityRows.of(P, Threads()).scaled(np.float64(1.0), np.float32)
+    assert pairs.rows.n_pairs == P.nnz  # what it takes to compile a kernel does not count
     tracemalloc.start()
     for _ in range(2):
-        pairs.permute(rng.permutation(3000))
-        assert pairs.rows[1].size == P.nnz
+        pairs = pairs.permuted(rng.permutation(3000))
+        assert pairs.rows.n_pairs == P.nnz
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1.1 * 8 * P.nnz

@@ -1,0 +1,233 @@
+"""Estimators for dask arrays: the same layouts, to the last bit, as on one machine."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, TypeVar
+
+import dask.array
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..embedding.descent import EmbeddingReport, minimize
+from ..embedding.objective import Objective
+from ..embedding.schedule import make_optimizer
+from ..errors import InputError
+from ..estimators import methods
+from ..estimators.neighbor_embedding import DENSE_LIMIT, NeighborEmbedding
+from ..estimators.parameters import EmbeddingParameters
+from ..geometry.costs import count_neighbors
+from ..geometry.distance_metrics import DIRECT_METRICS
+from ..geometry.inputs import check_layout
+from ..runtime.execution import choose_execution, one_blas_thread
+from .cluster_checks import check_workers, find_client
+from .layout_pieces import make_pieced_objective, take_steps_on_workers
+from .neighbor_pieces import find_neighbors_on_workers
+from .point_pieces import PointPieces, check_dask_array, load_points
+from .workers import Workers, row_ranges
+
+# Attributes of a fitted model.
+FITTED = (
+    *("embedding_", "potential_", "kl_divergence_", "n_iter_", "report_"),
+    *("affinity_", "affinity_report_", "perplexity_", "n_features_in_"),
+)
+
+Self = TypeVar("Self", bound="DaskEmbedding")
+
+
+class DaskEmbedding(NeighborEmbedding):
+    """Base class of the estimators for dask arrays.
+
+    The workers of the cluster search for neighbours, compute the affinity and move the points, each for a range of
+    rows. The layout is the same, to the last bit, as that of the estimator of the same name in `snekhorn` for the same
+    array, whatever the number of workers, if all machines have the same processor and versions. The fit survives the
+    loss of workers. Up to 3,000 points are laid out by the process of the client.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimension of the layout, 1 to 3.
+    client : distributed.Client or None, default=None
+        Client of the cluster; None means the current one.
+    **parameters
+        Other parameters are those of `snekhorn.estimators.NeighborEmbedding`. Some values are not supported on a
+        cluster: other metrics than Euclidean and cosine ones, `n_neighbors=None`, an `affinity`, `balance=0`,
+        `latent_self_loops=False`, `init="spectral"`, `optimizer="adam"`, `method="exact"` and a `checkpoint`.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, n_components)
+        The layout.
+    affinity_ : None or ndarray
+        None, because the affinity would fill the memory of the workers; the affinity itself up to 3,000 points.
+    potential_, kl_divergence_, n_iter_, report_, affinity_report_, perplexity_, n_features_in_
+        See `snekhorn.estimators.NeighborEmbedding`.
+    """
+
+    local: ClassVar[type[NeighborEmbedding]]
+
+    def __init__(self, n_components: int = 2, *, client: Any = None, **parameters: Any) -> None:
+        super().__init__(n_components, **parameters)
+        self.client = client
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        return sorted([*EmbeddingParameters._get_param_names(), "client"])  # noqa: SLF001
+
+    def __sklearn_clone__(self: Self) -> Self:
+        return type(self)(**self.get_params(deep=False))  # a client cannot be copied
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Compute the layout of X and return it as a dask array with the chunks of X."""
+        Z = self.fit(X, y).embedding_
+        return dask.array.from_array(Z, chunks=(X.chunks[0], Z.shape[1]))
+
+    def transform(self, X: Any) -> Any:
+        """Place new points in the layout, which does not change.
+
+        Parameters
+        ----------
+        X : dask array or array of shape (m, p)
+            Features. The workers place the points of a dask array, for which each of them needs all training points
+            in memory.
+
+        Returns
+        -------
+        dask array or ndarray of shape (m, n_components)
+            Coordinates of the new points, as a dask array if X is one; it is computed when it is used.
+        """
+        check_is_fitted(self)
+        if not isinstance(X, dask.array.Array):
+            return self.to_local().transform(X)
+        check_dask_array(X, n_columns=self.n_features_in_)
+        client = find_client(self.client)
+        workers = Workers(1, client, (), check_workers(client))
+        model = workers.share(self.to_local().set_params(n_jobs=1, callbacks=None)).future
+        X, d = X.rechunk({1: -1}), self.embedding_.shape[1]
+        dtype = self.embedding_.dtype
+        return X.map_blocks(_placed, model, chunks=(X.chunks[0], (d,)), dtype=dtype, meta=np.empty((0, d), dtype))
+
+    def save(self, path: Any) -> None:
+        """Write the fitted estimator to a file for `snekhorn.load`, which returns one for a single machine."""
+        self.to_local().save(path)
+
+    def to_local(self) -> NeighborEmbedding:
+        """Return the fitted estimator as one for a single machine; X is loaded into memory."""
+        check_is_fitted(self)
+        model = self._unfitted()
+        for name in FITTED:
+            setattr(model, name, getattr(self, name))
+        X = find_client(self.client).compute(self._points).result()
+        model.keep_reference(np.ascontiguousarray(X, dtype=self.embedding_.dtype))
+        return model
+
+    @one_blas_thread()
+    def _fit(self, X: Any) -> None:
+        check_dask_array(X)
+        self.check_parameters()
+        n = X.shape[0]
+        Z = None if isinstance(self.init, str) else check_layout(self.init, (n, self.n_components))
+        client = find_client(self.client)
+        if n <= DENSE_LIMIT:
+            self._fit_here(X)
+            return
+        self._check_support(n)
+        addresses = check_workers(client)
+        n_threads = choose_execution(self.n_jobs).n_threads
+        points = load_points(X, client, addresses, n_threads)
+        self._note_columns_without_names(X.shape[1])
+        affinity = self.default_affinity(n)
+        k = count_neighbors(affinity.n_neighbors, n, affinity.graph_perplexity())
+        assert k is not None
+        workers = Workers(n_threads, client, row_ranges(n, len(addresses)), addresses)
+        affinity.fit_costs(find_neighbors_on_workers(points, k, affinity.metric, workers))
+        self._keep_report_of(affinity)
+        if Z is None:
+            Z = self.initial_layout(points, affinity.affinity_)
+        objective = make_pieced_objective(affinity.affinity_, self.latent.kernel)
+        del affinity, points  # which frees memory of the workers
+        optimizer = make_optimizer(self.optimizer, (n, self.n_components), workers)
+        with self.remedies_for_overflow():
+            Z, report = minimize(
+                objective,
+                Z,
+                optimizer,
+                self.schedule(),
+                callbacks=self.callback_list(),
+                verbose=self.verbose,
+                steps=take_steps_on_workers,
+            )
+        report.method = "fft"
+        self._finish(X, None, objective, Z, report)
+
+    def _keep(self, X: Any, P: Any, objective: Objective, Z: NDArray[Any], report: EmbeddingReport) -> None:
+        """Store the results."""
+        self.kl_divergence_ = objective.divergence(Z)
+        if (potential := objective.potential) is not None:
+            self.potential_ = potential
+        self.n_iter_, self.report_ = report.n_iter, report
+        self.affinity_ = None
+        self._points = X
+        self.embedding_ = Z.astype(X.dtype if X.dtype == np.float32 else np.float64)
+
+    def _fit_here(self, X: Any) -> None:
+        """Fit few points in this process."""
+        model = self._unfitted().fit(X.compute())
+        for name in FITTED:
+            setattr(self, name, getattr(model, name))
+        self._points = X
+
+    def _check_support(self, n: int) -> None:
+        """Raise for values that only a single machine supports."""
+        supported: dict[str, bool] = {
+            "metric": self.metric in DIRECT_METRICS,
+            "n_neighbors": self.n_neighbors is not None,
+            "affinity": self.affinity is None,
+            "balance": self.balance != 0,
+            "latent_self_loops": bool(self.latent_self_loops),
+            "init": not isinstance(self.init, str) or self.init in ("pca", "random"),
+            "optimizer": self.optimizer == "momentum",
+            "method": self.method in ("auto", "fft"),
+            "checkpoint": self.checkpoint is None,
+        }
+        for name in (name for name, is_supported in supported.items() if not is_supported):
+            raise InputError(
+                f"{name}={getattr(self, name)!r} is not supported on a Dask cluster with {n:,} points; leave it at its "
+                f"default, or use snekhorn.{type(self).__name__} on one machine."
+            )
+
+    def initial_layout(self, X: Any, P: Any) -> NDArray[Any]:
+        """Compute the initial layout that `init` specifies."""
+        if self.starts_from_pca and isinstance(X, PointPieces):
+            return X.pca_layout(self.n_components)
+        return super().initial_layout(X, P)
+
+    def _unfitted(self) -> NeighborEmbedding:
+        parameters = self.get_params(deep=False)
+        del parameters["client"]
+        return self.local(**parameters)
+
+
+class TSNEkhorn(DaskEmbedding):
+    """t-SNEkhorn for dask arrays, like `snekhorn.TSNEkhorn`.
+
+    See `snekhorn.dask.DaskEmbedding` for parameters and attributes.
+    """
+
+    latent = methods.TSNEkhorn.latent
+    local = methods.TSNEkhorn
+
+
+class SNEkhorn(DaskEmbedding):
+    """SNEkhorn for dask arrays, like `snekhorn.SNEkhorn`.
+
+    See `snekhorn.dask.DaskEmbedding` for parameters and attributes.
+    """
+
+    latent = methods.SNEkhorn.latent
+    local = methods.SNEkhorn
+
+
+def _placed(block: NDArray[Any], model: NeighborEmbedding) -> NDArray[Any]:
+    placed: NDArray[Any] = model.transform(block)
+    return placed

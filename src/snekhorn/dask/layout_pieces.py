@@ -1,0 +1,161 @@
+"""Lay out points on the workers of a Dask cluster.
+
+Every task moves the points of one range of rows. It gets the positions and charges of all points, as the parts that the
+tasks of the step before have returned, and its own rows of P. The value of a point does not depend on the points that
+move in the same task, so the layout is the same, to the last bit, for any number of workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from distributed import Future
+from numpy.typing import NDArray
+
+from ..embedding.affinity_rows import MANY, AffinityRows, negligible_below
+from ..embedding.charge_grid import GridState
+from ..embedding.charge_sums import OVERFLOW, Field, Kernel
+from ..embedding.descent import Count
+from ..embedding.mesh_size import DEFAULT, TIGHT, Accuracy
+from ..embedding.normalizations import DoublyStochastic
+from ..embedding.objective import Objective, largest_coordinate
+from ..embedding.schedule import Phase
+from ..errors import NumericalOverflowError
+from ..solvers.descent_steps import Momentum, Optimizer
+from . import layout_tasks
+from .graph_pieces import PiecedMatrix
+from .layout_tasks import LayoutPart, Motion, StepSettings
+from .row_shuffle import permuted_pieces
+from .workers import Array, EdgeArray, Pieces, RowStarts, Workers
+
+
+@dataclass(frozen=True)
+class PiecedRows(AffinityRows):
+    """Rows of P in pieces on the workers."""
+
+    indptr: Any
+    indices: Any
+    data: Any
+    n_rows: int = 0
+    n_entries: int = 0
+
+    @classmethod
+    def of_matrix(cls, P: PiecedMatrix) -> PiecedRows:
+        """Return the rows of a symmetric matrix."""
+        return cls(P.indptr, P.indices, P.data, P.execution, P.shape[0], P.nnz)
+
+    @property
+    def n_points(self) -> int:
+        return self.n_rows
+
+    @property
+    def n_pairs(self) -> int:
+        return self.n_entries
+
+    @property
+    def workers(self) -> Workers:
+        """Execution of the loops."""
+        assert isinstance(self.execution, Workers)
+        return self.execution
+
+    def scaled(self, scale: np.float64, dtype: Any) -> PiecedRows:
+        workers, dtype, n = self.workers, np.dtype(dtype), self.n_points
+        n_small = sum(workers.fetch(workers.map_pieces(layout_tasks.count_negligible, self.data, scale, n)))
+        least = negligible_below(scale, n) if n_small >= MANY * self.n_pairs else None
+        arrays = (self.indptr, self.indices, self.data)
+        pieces = workers.map_pieces(layout_tasks.scaled_piece, *arrays, scale, dtype, n, least)
+        starts, indices, data = workers.split(pieces, 3)
+        columns = EdgeArray(np.dtype(np.uint32), parts=indices)
+        return replace(self, indptr=RowStarts(starts), indices=columns, data=EdgeArray(dtype, parts=data))
+
+    def permuted(self, order: NDArray[np.intp]) -> PiecedRows:
+        starts, indices, data = permuted_pieces(self.workers, self.indptr, self.indices, self.data, order)
+        return replace(self, indptr=starts, indices=indices, data=data)
+
+    def parts_of(self, i: int) -> list[Future]:
+        """Return the starts, the indices and the entries of a piece."""
+        return [array.parts[i] for array in (self.indptr, self.indices, self.data)]
+
+
+class PiecedSums:
+    """Sums of charges on a grid, at the points of every range of rows in a task of its own."""
+
+    def __init__(self, kernel: Kernel, execution: Workers, accuracy: Accuracy = DEFAULT) -> None:
+        self.kernel, self.execution, self.accuracy = kernel, execution, accuracy
+        self.state = GridState()
+
+    @property
+    def rough(self) -> bool:
+        return self.state.rough
+
+    def __call__(self, Z: Array, charges: Array) -> tuple[Array, Array]:
+        workers = self.execution
+        layout = workers.share((Z, charges))
+        found = workers.fetch(
+            workers.map_pieces(layout_tasks.sums_at_rows, layout, self.kernel, self.accuracy, self.state)
+        )
+        phi, slope, n_pairs, states = zip(*found, strict=True)
+        self.state = states[0].noted(sum(n_pairs))
+        return np.concatenate(phi), np.concatenate(slope)
+
+    def of_others(self, Z: Array, charges: Array) -> tuple[Array, Array]:
+        raise NotImplementedError("no method that runs on a cluster needs this")
+
+    def freeze(self, Z: Array, charges: Array) -> Field:
+        raise NotImplementedError("new points are placed on one machine")
+
+    def refined(self) -> PiecedSums:
+        return PiecedSums(self.kernel, self.execution, TIGHT)
+
+
+def make_pieced_objective(P: PiecedMatrix, kernel: Kernel) -> Objective:
+    """Build the objective that matches a doubly stochastic Q with self-loops with a P in pieces."""
+    normalization = DoublyStochastic(PiecedSums(kernel, P.execution), self_loops=True)
+    return Objective(PiecedRows.of_matrix(P), normalization, dtype=np.float32)
+
+
+def take_steps_on_workers(
+    objective: Objective,
+    optimizer: Optimizer,
+    Z: Array,
+    phase: Phase,
+    rate: float,
+    momenta: Sequence[float],
+    count: Count,
+) -> None:
+    """Move Z in place by one step per momentum, like `snekhorn.embedding.descent.take_steps`.
+
+    All steps are submitted at once, so that no worker waits for the client. The state at the end replaces the one in
+    this process, which remains the last one if the steps are interrupted.
+    """
+    normalization, rows = objective.normalization, objective.rows
+    assert isinstance(normalization, DoublyStochastic)
+    assert isinstance(rows, PiecedRows)
+    assert isinstance(optimizer, Momentum)
+    sums = normalization.sums
+    assert isinstance(sums, PiecedSums)
+    workers = rows.workers
+    largest_coordinate(Z, workers)  # raises if the layout has diverged
+    charges, pull = normalization.warm_charges(Z), objective.pull_of_hubs()
+    settings = StepSettings(sums.kernel, sums.accuracy, phase.exaggeration, rate)
+    starts = [LayoutPart(Z[own], charges[own], sums.state) for own in workers.ranges]
+    motions = [Motion(optimizer.velocity[own], optimizer.gains[own]) for own in workers.ranges]
+    states = workers.map_pieces(layout_tasks.state_of_piece, Pieces(starts), Pieces(motions))
+    pulls = Pieces([None if pull is None else pull[own] for own in workers.ranges])
+    for momentum in momenta:
+        parts, motions = workers.split(states, 2)
+        arguments = (parts, Pieces(motions), Pieces([rows.parts_of(i) for i in range(len(parts))]), pulls)
+        states = workers.map_pieces(layout_tasks.take_step, *arguments, settings, momentum)
+    ends: list[tuple[LayoutPart, Motion]] = workers.fetch(states)
+    for _ in range(ends[0][0].n_steps):
+        count()
+    sums.state = layout_tasks.grid_after([part for part, _ in ends])
+    if ends[0][0].overflowed:
+        raise NumericalOverflowError(OVERFLOW)
+    Z[:] = np.concatenate([part.Z for part, _ in ends])
+    normalization.charges = np.concatenate([part.charges for part, _ in ends])
+    optimizer.velocity = np.concatenate([motion.velocity for _, motion in ends])
+    optimizer.gains = np.concatenate([motion.gains for _, motion in ends])

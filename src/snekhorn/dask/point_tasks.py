@@ -1,0 +1,70 @@
+"""Tasks on pieces of points: pure functions that run on the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..geometry.block_components import COLUMNS_AT_ONCE, add_products
+from ..geometry.preprocessing import ROWS_AT_ONCE
+from ..geometry.row_products import row_products
+from ..runtime.execution import one_blas_thread, run_in_blocks
+from .workers import Array, worker_threads
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Lowest and highest entry of each column of a piece; a problem is the row, column and value of a bad entry."""
+
+    lowest: Array
+    highest: Array
+    problem: tuple[int, int, float] | None
+
+
+def prepared(rows: slice, block: Any, dtype: np.dtype[Any]) -> Array:
+    """Return a piece in C order, because rounding depends on the memory order."""
+    return np.ascontiguousarray(block, dtype=dtype)
+
+
+def summary(rows: slice, points: Array) -> Summary:
+    """Return the range of every column, and the first entry that is not finite."""
+    lowest, highest = points.min(axis=0), points.max(axis=0)
+    if np.isfinite(lowest).all() and np.isfinite(highest).all():
+        return Summary(lowest, highest, None)
+    row, column = np.argwhere(~np.isfinite(points))[0]
+    return Summary(lowest, highest, (rows.start + int(row), int(column), float(points[row, column])))
+
+
+def rows_at(rows: slice, points: Array, wanted: NDArray[np.intp]) -> Array:
+    """Return some rows of a piece."""
+    return points[wanted]
+
+
+def block_sums(rows: slice, points: Array) -> list[Array]:
+    """Return the sums over blocks of rows, in float64."""
+    return [block.sum(axis=0) for block in _blocks(points)]
+
+
+@one_blas_thread()
+def add_scatter(points: Array, mean: Array, scatter: Array) -> Array:
+    """Add the products of the centred columns, block by block; only the lower triangle is complete."""
+    scatter, p = scatter.copy(), points.shape[1]
+    for block in _blocks(points):
+        block -= mean
+        run_in_blocks(worker_threads(), partial(add_products, block, scatter), p, COLUMNS_AT_ONCE, block.size * p)
+    return scatter
+
+
+def projected(rows: slice, points: Array, mean: Array, axes: Array) -> Array:
+    """Return the coordinates of a piece along these axes."""
+    return row_products(points, mean, axes, worker_threads())
+
+
+def _blocks(points: Array) -> Iterator[Array]:
+    for start in range(0, len(points), ROWS_AT_ONCE):
+        yield np.array(points[start : start + ROWS_AT_ONCE], dtype=float, order="C")

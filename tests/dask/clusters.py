@@ -1,0 +1,66 @@
+"""Local clusters and points for the tests of the Dask estimators."""
+
+import os
+import signal
+from contextlib import contextmanager
+
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster
+
+from snekhorn.dask import graph_pieces, neighbor_pieces
+from snekhorn.dask.workers import Workers
+from snekhorn.embedding import descent
+from snekhorn.geometry import neighbor_graph, neighbor_search
+
+N, P = 3600, 20
+SETTINGS = {"n_neighbors": 45, "method": "fft", "max_iter": 60}  # with a check of the loss, and both phases
+
+
+@contextmanager
+def local_cluster(n_workers):
+    """Start a cluster of single-threaded processes, and make its client the current one."""
+    settings = {"processes": True, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    with LocalCluster(n_workers=n_workers, **settings) as cluster, Client(cluster) as client:
+        yield client
+
+
+def unequal_groups(n=N):
+    """Return float32 points in four groups of unequal spread, in random order."""
+    rng = np.random.default_rng(0)
+    groups = [rng.normal(size=(n // 4, P)) * (1 + 3 * (i % 2)) + 3 * rng.normal(size=P) for i in range(4)]
+    return np.concatenate(groups).astype(np.float32)[rng.permutation(n)]
+
+
+def in_chunks(X):
+    """Return a dask array whose chunks match neither the pieces nor each other."""
+    return da.from_array(X, chunks=(1100, 7))
+
+
+def work_as_for_many_points(monkeypatch):
+    """Search in clusters, solve in a local order, and sort the points of the layout, as for 100,000 points and more."""
+    for module in (neighbor_search, neighbor_pieces):
+        monkeypatch.setattr(module, "EXACT_LIMIT", 100)
+    monkeypatch.setattr(neighbor_pieces, "POINTS_PER_TASK", 600)
+    monkeypatch.setattr(neighbor_pieces, "TASKS_AHEAD", 1)
+    for module in (neighbor_graph, graph_pieces):
+        monkeypatch.setattr(module, "MANY_POINTS", 100)
+    monkeypatch.setattr(graph_pieces, "FRONTIER_AT_ONCE", 700)
+    monkeypatch.setattr(descent, "REORDER_FROM", 100)
+
+
+def kill_when_submitted(monkeypatch, name, which, pid):
+    """Kill a process as soon as a task of this name has been submitted for the given time; return the kills."""
+    submit, kills, seen = Workers.submit, [], []
+
+    def submit_and_kill(self, function, *args, **options):
+        future = submit(self, function, *args, **options)
+        if function.__name__ == name:
+            seen.append(future.key)
+            if len(seen) == which:
+                os.kill(pid, signal.SIGKILL)
+                kills.append(pid)
+        return future
+
+    monkeypatch.setattr(Workers, "submit", submit_and_kill)
+    return kills

@@ -1,0 +1,144 @@
+"""Bad input is refused before the long work starts, with what to change."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import Client
+
+import snekhorn
+from snekhorn.dask import TSNEkhorn
+from snekhorn.errors import InputError, InputTypeError
+
+from .clusters import in_chunks, local_cluster, unequal_groups
+
+
+@pytest.fixture
+def no_search(monkeypatch):
+    def work(*args):
+        raise AssertionError("the long work has started")
+
+    monkeypatch.setattr("snekhorn.dask.dask_methods.find_neighbors_on_workers", work)
+
+
+pytestmark = pytest.mark.usefixtures("no_search")
+
+
+def _with_unknown_chunks(X):
+    return X[X[:, 0] > 0.0]
+
+
+def _with_bad_entry(value):
+    X = unequal_groups()
+    X[3333, 4] = value
+    return in_chunks(X)
+
+
+@pytest.mark.usefixtures("two_workers")
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: da.zeros((0, 5)), "X has shape 0 x 5; pass at least 2 points"),
+        (lambda: da.zeros((5, 0)), "X has shape 5 x 0; pass at least 2 points .* and 1 feature"),
+        (lambda: da.zeros(5000), "X has 1 dimension; pass an array of points"),
+        (lambda: _with_unknown_chunks(in_chunks(unequal_groups())), r"unknown sizes; call X.compute_chunk_sizes\(\)"),
+        (lambda: _with_bad_entry(np.nan), "X contains nan at row 3333, column 4"),
+        (lambda: _with_bad_entry(-np.inf), "X contains -inf at row 3333, column 4"),
+        (lambda: in_chunks(unequal_groups().astype(float) * 1e160), "squares overflow; scale X down"),
+    ],
+)
+def test_arrays(make, message):
+    with pytest.raises(InputError, match=message):
+        TSNEkhorn().fit(make())
+
+
+@pytest.mark.usefixtures("two_workers")
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.zeros((5000, 2)), "X has the type ndarray, but snekhorn.dask needs a dask array"),
+        ([[0.0, 1.0]], "X has the type list"),
+        (da.zeros((5000, 2), dtype=complex), "X has the type complex128; pass real numbers"),
+    ],
+)
+def test_types(X, message):
+    with pytest.raises(InputTypeError, match=message):
+        TSNEkhorn().fit(X)
+
+
+@pytest.mark.usefixtures("two_workers")
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"metric": "manhattan"}, "metric='manhattan' is not supported on a Dask cluster with 3,600 points"),
+        ({"n_neighbors": None}, "n_neighbors=None is not supported"),
+        ({"affinity": snekhorn.affinities.EntropicAffinity()}, "affinity=EntropicAffinity.. is not supported"),
+        ({"balance": 0.0}, "balance=0.0 is not supported"),
+        ({"latent_self_loops": False}, "latent_self_loops=False is not supported"),
+        ({"init": "spectral"}, "init='spectral' is not supported"),
+        ({"optimizer": "adam"}, "optimizer='adam' is not supported"),
+        ({"method": "exact"}, "method='exact' is not supported"),
+        ({"perplexity": -1.0}, "perplexity"),
+        ({"init": np.zeros((7, 2))}, r"init has shape \(7, 2\)"),
+        ({"client": "tcp://127.0.0.1:8786"}, "client must be a distributed.Client or None"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_parameters(parameters, message):
+    with pytest.raises(InputError, match=message):
+        TSNEkhorn(**parameters).fit(in_chunks(unequal_groups()))
+
+
+def test_a_cluster_without_workers():
+    with local_cluster(0) as client, pytest.raises(InputError, match="has no workers; start some"):
+        TSNEkhorn(client=client).fit(in_chunks(unequal_groups()))
+
+
+def test_no_client(monkeypatch):
+    def missing():
+        raise ValueError("No clients found")
+
+    monkeypatch.setattr("snekhorn.dask.cluster_checks.get_client", missing)
+    with pytest.raises(InputError, match="no Dask client; create one"):
+        TSNEkhorn().fit(in_chunks(unequal_groups()))
+
+
+def test_a_closed_client(two_workers):
+    client = Client(two_workers.scheduler.address, set_as_default=False)
+    client.close()
+    with pytest.raises(InputError, match="client is closed; create a new one"):
+        TSNEkhorn(client=client).fit(in_chunks(unequal_groups()))
+
+
+def _hide_the_package():
+    import sys
+
+    sys.modules["snekhorn"] = None  # an import then fails, as if it were not installed
+
+
+def _change_the_version():
+    import snekhorn
+
+    snekhorn.__version__ = "0.0.9"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_hide_the_package, "does not have snekhorn, but the client has version"),
+        (_change_the_version, "has snekhorn 0.0.9, but the client has version .* install snekhorn=="),
+    ],
+)
+def test_workers_that_differ(change, message):
+    with local_cluster(2) as client:
+        client.run(change, workers=[sorted(client.nthreads())[1]])
+        with pytest.raises(InputError, match=message):
+            TSNEkhorn(client=client).fit(in_chunks(unequal_groups()))
+
+
+@pytest.mark.usefixtures("two_workers")
+@pytest.mark.filterwarnings("ignore:.*stopped at max_iter")
+def test_new_points_of_another_width():
+    X = in_chunks(unequal_groups(400))
+    model = TSNEkhorn(max_iter=20).fit(X)
+    with pytest.raises(InputError, match="X has shape 400 x 3; pass at least 1 point with 20 features"):
+        model.transform(X[:, :3])

@@ -125,5 +125,5 @@ def test_weights_that_are_not_kept_give_the_same_bits(dtype, self_loops, monkeyp
     x, step = np.stack([rng.normal(size=150), rng.uniform(0.3, 3.0, size=150)]), rng.normal(size=(2, 150))
     dual = SymmetricDual(cost, 1.0, self_loops, lower=0.0, upper=np.inf)
     kept = dual.hessian(x)(step)
-    monkeypatch.setattr("snekhorn.affinities.symmetric_dual.left_bytes", lambda: 1000)
+    monkeypatch.setattr("snekhorn.geometry.neighbor_graph.left_bytes", lambda: 1000)
     np.testing.assert_array_equal(dual.hessian(x)(step), kept)

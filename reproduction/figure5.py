@@ -19,7 +19,7 @@ from snekhorn.metrics import silhouette
 from snekhorn.plots import scatter
 
 from .drawing import class_legend, panels, set_titles
-from .layout_protocols import PAPER_AFFINITY, fitted, paper_model
+from .layout_protocols import fitted, paper_affinity, paper_model
 from .verdicts import claim
 
 PERPLEXITY = 30.0
@@ -77,7 +77,7 @@ def layout(name: str, settings: Settings) -> dict[str, Any]:
     X, y, batch = simulated(settings)
     if name in METHODS:
         method, self_loops = METHODS[name]
-        model = method(perplexity=PERPLEXITY, self_loops=self_loops, **PAPER_AFFINITY)
+        model = method(perplexity=PERPLEXITY, self_loops=self_loops, **paper_affinity(method))
     else:
         method, self_loops = PAPER_METHODS[name]
         model = paper_model(method, PERPLEXITY, len(X), 0, self_loops=self_loops)

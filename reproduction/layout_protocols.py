@@ -19,8 +19,7 @@ Array = NDArray[Any]
 
 # The paper: Adam "with default parameters", stopped when the loss changes by less than 1e-5 (relative). The authors'
 # scripts set the learning rate: 0.1 for SNAREseq, 0.5 for Figure 1, 1 for COIL. `protocol.py` compares them.
-PAPER: dict[str, Any] = {"optimizer": "adam", "tol": 1e-5, "learning_rate": 0.5, "max_iter": 3000, "balance": 1.0}
-PAPER_AFFINITY: dict[str, Any] = {"balance": 1.0}  # added to our defaults
+PAPER: dict[str, Any] = {"optimizer": "adam", "tol": 1e-5, "learning_rate": 0.5, "max_iter": 3000}
 
 PAPER_COLUMNS: dict[str, tuple[type, bool]] = {  # method, self-loops in P
     "t-SNE, paper's protocol": (TSNE, True),
@@ -34,6 +33,11 @@ OUR_COLUMNS: dict[str, tuple[type, bool]] = {
 }
 SCORES = ("silhouette", "trustworthiness")  # the scores that the paper reports
 SHOWN = ("t-SNE, paper's protocol", "t-SNEkhorn, paper's protocol", "t-SNE", "t-SNEkhorn")  # methods in figures
+
+
+def paper_affinity(method: Any) -> dict[str, float]:
+    """Return the parameter of the paper's affinity, if the method has one; it is added to our defaults."""
+    return {"balance": 1.0} if method.latent.doubly_stochastic else {}
 
 
 def fitted(model: Any, X: Any) -> Any:
@@ -54,7 +58,9 @@ def shared_start(n: int, seed: int) -> Array:
 
 def paper_model(method: type, perplexity: float, n: int, seed: int, *, self_loops: bool) -> Any:
     """Return an estimator with the paper's settings."""
-    return method(perplexity=perplexity, init=shared_start(n, seed), self_loops=self_loops, **PAPER)
+    return method(
+        perplexity=perplexity, init=shared_start(n, seed), self_loops=self_loops, **PAPER, **paper_affinity(method)
+    )
 
 
 def paper_layout(column: str, X: Array, perplexity: float, seed: int, *, step: float | None = None) -> Array:
@@ -67,7 +73,7 @@ def paper_layout(column: str, X: Array, perplexity: float, seed: int, *, step: f
 def our_layouts(column: str, X: Array, perplexities: list[int]) -> Iterator[tuple[int, Array]]:
     """Yield layouts with our defaults for all perplexities; they do not depend on a seed."""
     method, self_loops = OUR_COLUMNS[column]
-    for model in sweep(method(self_loops=self_loops, **PAPER_AFFINITY), X, perplexities):
+    for model in sweep(method(self_loops=self_loops, **paper_affinity(method)), X, perplexities):
         yield int(_uninterrupted(model).perplexity), model.embedding_
 
 
@@ -77,7 +83,7 @@ def shown_layout(column: str, X: Array, y: Any, perplexity: float) -> dict[str, 
         Z = paper_layout(column, X, perplexity, 0)
     else:
         method, self_loops = OUR_COLUMNS[column]
-        Z = fitted(method(perplexity=perplexity, self_loops=self_loops, **PAPER_AFFINITY), X).embedding_
+        Z = fitted(method(perplexity=perplexity, self_loops=self_loops, **paper_affinity(method)), X).embedding_
     return {**scores(X, y, Z), "layout": Z, "classes": y}
 
 

@@ -17,7 +17,7 @@ from snekhorn.affinities import MultiscaleSymmetricEntropicAffinity, row_perplex
 from snekhorn.metrics import distance_correlation, neighbor_recall, silhouette
 
 from .drawing import curves, legend, log_axis, panels
-from .layout_protocols import PAPER_AFFINITY, fitted
+from .layout_protocols import fitted, paper_affinity
 from .paper_data import points
 
 SINGLE = (10, 30, 100, 300)
@@ -47,7 +47,7 @@ def measured(name: str, column: str, settings: Settings) -> dict[str, Any]:
     if column == MULTI:
         model = TSNEkhorn(affinity=MultiscaleSymmetricEntropicAffinity(self_loops=False))
     else:
-        model = TSNEkhorn(perplexity=float(column.split()[1]), **PAPER_AFFINITY)
+        model = TSNEkhorn(perplexity=float(column.split()[1]), **paper_affinity(TSNEkhorn))
     Z = fitted(model, X).embedding_
     sizes, kept = kept_neighbours(X, Z)
     rows = row_perplexities(model.affinity_)

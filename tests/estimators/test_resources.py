@@ -120,7 +120,7 @@ def test_a_limit_on_the_memory_is_checked_first(max_memory, no_memory, monkeypat
 @pytest.mark.filterwarnings("ignore:.*stopped at max_iter")
 def test_memory_that_is_too_little_for_weights_changes_no_bit(monkeypatch):
     want = quick(TSNEkhorn, n_neighbors=10).fit(POINTS)
-    monkeypatch.setattr("snekhorn.affinities.symmetric_dual.left_bytes", lambda: 1000)
+    monkeypatch.setattr("snekhorn.geometry.neighbor_graph.left_bytes", lambda: 1000)
     found = quick(TSNEkhorn, n_neighbors=10).fit(POINTS)
     np.testing.assert_array_equal(found.embedding_, want.embedding_)
 

@@ -69,12 +69,18 @@ def test_the_number_of_nodes_is_bounded(kernel, d, span, monkeypatch):
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_layouts_up_to_the_widest_extent_keep_narrow_cells(kernel, d, monkeypatch):
     monkeypatch.setattr(mesh_size, "MOST_NODES", 2**20)
-    side = widest_extent(kernel, DEFAULT, d)
+    side = widest_extent(kernel, DEFAULT, d, 2**10)
     Z = np.stack([np.zeros(d), np.full(d, 0.99 * side)])
     assert not Mesh.around(Z, kernel, DEFAULT, ONE_THREAD).coarse
     split = kernel is Kernel.STUDENT and d > 1
     cells = mesh_size.SMALLEST_RADIUS / DEFAULT.cells if split else DEFAULT.of(kernel).spacing[d]
     assert mesh_size.affordable(cells, np.full(d, 1.1 * side * mesh_size.SLACK), kernel, DEFAULT) > cells
+
+
+def test_few_points_get_a_smaller_mesh():
+    sides = [widest_extent(Kernel.STUDENT, DEFAULT, 1, n) for n in (2, 2**10, 2**12, 2**20)]
+    assert sides[0] == sides[1]
+    assert 10.0 * sides[1] < sides[2] == sides[3]
 
 
 def test_the_radius_grows_with_the_distance_of_points():

@@ -131,4 +131,19 @@ FOUND = [
         "(AffinityCase(kind='doubly-stochastic', points=Points(), parameters={'self_loops': False, "
         "'perplexity': 1.01}), 0, np.float32(2.5))",
     ),
+    # The loss of a Gaussian kernel summed squared distances in float32.
+    (
+        "a_layout_is_what_it_reports",
+        "LayoutCase(kind='symmetric-sne', points=Points(), init=Layout(width=1e-12, height=1000.0), "
+        "parameters={'perplexity': 1.01, 'n_neighbors': None, 'max_iter': 1, 'method': 'fft', 'random_state': 0})",
+    ),
+    # Six points in a wide line had a grid of 16 million nodes, and took minutes.
+    (
+        "a_layout_is_what_it_reports",
+        "LayoutCase(kind='tsnekhorn', points=Points(shape='groups', n=6, p=6, seed=1919, duplicates=0.1, outlier=10.0, "
+        "constant_column=True, scale=0.1, dtype='float32', form='read-only'), metric='precomputed graph', "
+        "init=Layout(shape='binary', seed=2629514, width=30.0, height=1000.0, outlier=1000000.0), "
+        "parameters={'n_components': 1, 'perplexity': 4.0, 'balance': 0.0, 'exaggeration': 4.0, 'max_iter': 300, "
+        "'method': 'fft', 'random_state': 7})",
+    ),
 ]

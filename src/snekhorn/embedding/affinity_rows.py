@@ -102,7 +102,8 @@ class AffinityRows:
     def energies(self, Z: Array, largest: float, *, student: bool) -> Array:
         """Return sum_j P_ij C_ij for every row i."""
         energies = np.empty(self.n_points)
-        positions = np.ascontiguousarray(Z, dtype=self.data.dtype if largest < PRECISE else np.float64)
+        single = student and largest < PRECISE  # Gaussian costs are squares, whose rounding errors would add up
+        positions = np.ascontiguousarray(Z, dtype=self.data.dtype if single else np.float64)
         self._run(energy, self.indptr, self.indices, self.data, positions, student, energies)
         return energies
 

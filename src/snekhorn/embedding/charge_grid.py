@@ -182,7 +182,7 @@ class GridSums:
         mesh, far = self._mesh, NO_POINTS
         if mesh is not None and mesh.suits(low, high):
             return mesh, far
-        if float((high - low).max()) > (side := widest_extent(self.kernel, self.accuracy, low.size)):
+        if float((high - low).max()) > (side := widest_extent(self.kernel, self.accuracy, low.size, len(Z))):
             if mesh is not None and self._n_far:
                 far = mesh.outside(Z)
                 if far.size <= self._n_far and mesh.suits(*corners(Z[_without(far, len(Z))], self.execution)):

@@ -17,6 +17,7 @@ from .charge_sums import Array, Kernel
 from .convolution import DECAY
 
 MOST_NODES = 2**24  # of the padded grid; more take more memory
+MOST_NODES_FOR_FEW = 2**20  # the same for few points; with more, wide layouts of few points would take minutes
 WIDER = 1.1  # factor by which cells are widened until the grid has few enough nodes
 REACH = {Kernel.STUDENT: np.inf, Kernel.GAUSSIAN: 6.5}  # exp(-6.5^2) is below 1e-18
 SLACK = 1.08  # room for the layout to grow; smaller rebuilds the grid more often, larger makes it larger
@@ -117,11 +118,15 @@ def choose_radius(
     return best, lowest
 
 
-def widest_extent(kernel: Kernel, accuracy: Accuracy, d: int) -> float:
-    """Return the width of the widest layout for which a mesh needs neither wider cells nor a larger radius."""
+def widest_extent(kernel: Kernel, accuracy: Accuracy, d: int, n_points: int) -> float:
+    """Return the width of the widest layout for which a mesh needs neither wider cells nor a larger radius.
+
+    For few points, the mesh has fewer nodes, because direct sums over the pairs of distant points take less time.
+    """
     radius = 0.0 if kernel is Kernel.GAUSSIAN or d == 1 else SMALLEST_RADIUS
     spacing = widest_cell(kernel, accuracy, radius, d)
-    side = MOST_NODES ** (1.0 / d) - (1 + DECAY) * accuracy.of(kernel).width
+    most_nodes = min(MOST_NODES, max(MOST_NODES_FOR_FEW, n_points**2))
+    side = most_nodes ** (1.0 / d) - (1 + DECAY) * accuracy.of(kernel).width
     cells = side / 2 if kernel is Kernel.STUDENT else side - REACH[kernel] / spacing
     return float(cells * spacing / SLACK)
 

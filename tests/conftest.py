@@ -1,5 +1,6 @@
 """Fixtures that several test files share."""
 
+import os
 import signal
 
 import hypothesis
@@ -11,6 +12,16 @@ from .helpers import clusters
 # Compiling a kernel inside an example is no failure; the same examples every time keep runs comparable.
 hypothesis.settings.register_profile("snekhorn", deadline=None, derandomize=True, database=None, max_examples=40)
 hypothesis.settings.load_profile("snekhorn")
+
+
+@pytest.fixture(autouse=True)
+def environment():
+    """Restore the environment after each test; Dask, for one, limits the threads of libraries in it."""
+    before = os.environ.copy()
+    yield
+    if os.environ != before:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 @pytest.fixture

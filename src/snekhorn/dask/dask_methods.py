@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..embedding.descent import EmbeddingReport, minimize
+from ..embedding.descent import EmbeddingReport
 from ..embedding.objective import Objective
-from ..embedding.schedule import make_optimizer
 from ..errors import InputError
 from ..estimators import methods
 from ..estimators.neighbor_embedding import DENSE_LIMIT, NeighborEmbedding
@@ -146,17 +145,7 @@ class DaskEmbedding(NeighborEmbedding):
             Z = self.initial_layout(points, affinity.affinity_)
         objective = make_pieced_objective(affinity.affinity_, self.latent.kernel)
         del affinity, points  # which frees memory of the workers
-        optimizer = make_optimizer(self.optimizer, (n, self.n_components), workers)
-        with self.remedies_for_overflow():
-            Z, report = minimize(
-                objective,
-                Z,
-                optimizer,
-                self.schedule(),
-                callbacks=self.callback_list(),
-                verbose=self.verbose,
-                steps=take_steps_on_workers,
-            )
+        Z, report = self._descend(objective, Z, steps=take_steps_on_workers)
         report.method = "fft"
         self._finish(X, None, objective, Z, report)
 

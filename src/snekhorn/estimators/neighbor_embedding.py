@@ -21,7 +21,6 @@ from ..embedding.latent import choose_method
 from ..embedding.objective import Objective, make_objective
 from ..embedding.placing import frozen_field, place
 from ..embedding.schedule import Schedule, make_optimizer, make_schedule
-from ..errors import InputError
 from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY
 from ..geometry.inputs import check_layout, check_squares
 from ..geometry.neighbor_index import NeighborIndex
@@ -218,22 +217,6 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
             placed[batch][known] = self.embedding_[indices[known, 0]]
         return placed
 
-    def check_parameters(self) -> None:
-        """Raise for values that are invalid for any data, or have no effect in this method."""
-        super().check_parameters()
-        if self.balance == "auto":
-            return
-        if not self.latent.doubly_stochastic:
-            raise InputError(
-                f"{type(self).__name__} has no balance, because its Q is not doubly stochastic; got "
-                f"balance={self.balance!r}. Leave it at 'auto', or use TSNEkhorn or SNEkhorn."
-            )
-        if self.affinity is None and self.balance < 1.0 and not self.latent_self_loops:
-            raise InputError(
-                f"balance={self.balance!r} needs latent_self_loops=True: without a diagonal, Q repels points whose row "
-                "of P sums to less than 1 without end. Set balance to 1 or 'auto'."
-            )
-
     def save(self, path: Any) -> None:
         """Write the fitted estimator to a file for `snekhorn.load`, in a versioned format without pickle."""
         from .saved_models import save
@@ -271,20 +254,16 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         objective = make_objective(
             P, self.latent, method=method, self_loops=loops, symmetric=symmetric, execution=execution
         )
-        optimizer = make_optimizer(self.optimizer, (n, self.n_components), execution)
-        with self.remedies_for_overflow():
-            Z, report = minimize(
-                objective,
-                Z,
-                optimizer,
-                self.schedule(),
-                callbacks=self.callback_list(),
-                verbose=self.verbose,
-                start=start,
-                keep=None if checkpoint is None else checkpoint.keep,
-            )
+        Z, report = self._descend(objective, Z, start=start, keep=None if checkpoint is None else checkpoint.keep)
         report.method = method
         self._finish(X, P, objective, Z, report)
+
+    def _descend(self, objective: Objective, Z: NDArray[Any], **how: Any) -> tuple[NDArray[Any], EmbeddingReport]:
+        """Minimise the objective from Z; `how` are further arguments of `minimize`."""
+        optimizer = make_optimizer(self.optimizer, Z.shape, objective.execution)
+        callbacks = self.callback_list()
+        with self.remedies_for_overflow():
+            return minimize(objective, Z, optimizer, self.schedule(), callbacks=callbacks, verbose=self.verbose, **how)
 
     def _finish(self, X: Any, P: Any, objective: Objective, Z: NDArray[Any], report: EmbeddingReport) -> None:
         """Balance Q, store the results, and warn about problems; an interrupt is reported, and nothing is lost."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from ..affinities.affinity import Affinity
 from ..affinities.balance import Balance, check_balance
 from ..embedding.descent import Callback
+from ..embedding.latent import Latent
 from ..embedding.schedule import OptimizerName
 from ..errors import InputError, InputTypeError, NumericalOverflowError
 from ..geometry.costs import count_neighbors
@@ -33,6 +34,8 @@ Method: TypeAlias = Literal["auto", "exact", "fft"]
 
 class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
     """Parameters of `NeighborEmbedding`; see there for their descriptions."""
+
+    latent: ClassVar[Latent]
 
     def __init__(  # noqa: PLR0913
         self,
@@ -107,7 +110,7 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         check_perplexity(self.perplexity)
         check_metric(self.metric)
         count_neighbors(self.n_neighbors, 2, self.perplexity)  # raises if it is not a number of neighbours
-        check_balance(self.balance)
+        self._check_balance()
         check_choice(self.self_loops, "self_loops", (True, False))
         check_choice(self.latent_self_loops, "latent_self_loops", (True, False))
         if isinstance(self.init, str):
@@ -147,6 +150,22 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         if self.callbacks is None:
             return []
         return list(self.callbacks) if isinstance(self.callbacks, list | tuple) else [self.callbacks]
+
+    def _check_balance(self) -> None:
+        """Raise if the balance is invalid, or has no effect in this method."""
+        check_balance(self.balance)
+        if self.balance == "auto":
+            return
+        if not self.latent.doubly_stochastic:
+            raise InputError(
+                f"{type(self).__name__} has no balance, because its Q is not doubly stochastic; got "
+                f"balance={self.balance!r}. Leave it at 'auto', or use TSNEkhorn or SNEkhorn."
+            )
+        if self.affinity is None and self.balance < 1.0 and not self.latent_self_loops:
+            raise InputError(
+                f"balance={self.balance!r} needs latent_self_loops=True: without a diagonal, Q repels points whose row "
+                "of P sums to less than 1 without end. Set balance to 1 or 'auto'."
+            )
 
     def _check_affinity(self) -> None:
         if isinstance(self.affinity, str):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from ..embedding.latent import Latent
 from ..errors import InputError, reported_as_input_errors
 from ..geometry.inputs import check_affinity_matrix, check_finite
 from ..geometry.point_blocks import MANY_COLUMNS, PointBlocks, as_blocks
@@ -22,7 +21,6 @@ EUCLIDEAN = ("sqeuclidean", "euclidean")  # metrics that principal components pr
 class EmbeddingInput(EmbeddingParameters):
     """Input of `NeighborEmbedding`; see there for its description."""
 
-    latent: ClassVar[Latent]
     n_features_in_: int
     reduction_: Preprocessing
 

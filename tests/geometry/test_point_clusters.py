@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from snekhorn.geometry.point_clusters import LARGEST, PointClusters
+from snekhorn.geometry.point_clusters import (
+    CLUSTER_SIZE,
+    LARGEST,
+    REGIONS_PROBED,
+    Centres,
+    PointClusters,
+    rows_for_centres,
+)
 from snekhorn.geometry.point_search import RECALL_GOAL, PointSearch
 from snekhorn.kernels.candidate_ranking import keep_nearest
 from snekhorn.runtime.execution import Threads
@@ -30,14 +37,33 @@ def test_many_equal_points_fall_into_several_clusters(share):
     X = _float32(np.random.default_rng(0).normal(size=(4000, 5)))
     X[: int(share * 4000)] = 0.0
     sizes = [members.size for members in PointClusters.of(X, Threads()).members]
-    assert max(sizes) <= LARGEST * 4000 // (4000 // 39) + 1
+    assert max(sizes) <= LARGEST * CLUSTER_SIZE
 
 
 def test_points_of_a_cluster_are_near_its_centre():
     X = _float32(clusters(2000, p=6))
     found = PointClusters.of(X, Threads())
-    nearest = np.argmin(squared_distances(np.concatenate([X, found.centres]).astype(float))[:2000, 2000:], axis=1)
+    centres = found.centres.positions
+    nearest = np.argmin(squared_distances(np.concatenate([X, centres]).astype(float))[:2000, 2000:], axis=1)
     assert np.mean(nearest == found.labels) > 0.999  # others are nearly as near
+
+
+def test_most_points_belong_to_the_nearest_of_all_centres():
+    """A point is compared with the centres of some regions only."""
+    X = _float32(np.random.default_rng(0).normal(size=(40_000, 4)))
+    centres = Centres.find(X[rows_for_centres(len(X))], len(X), Threads(2))
+    assert len(centres.regions) > REGIONS_PROBED
+    found, some = centres.nearest(X, Threads(2)), slice(0, 1000)
+    C = ((X[some, None].astype(float) - centres.positions[None]) ** 2).sum(axis=-1)
+    assert np.mean(found[some] == np.argmin(C, axis=1)) > 0.98
+
+
+def test_centres_around_a_centre_are_the_nearest_ones():
+    X = _float32(np.random.default_rng(0).normal(size=(20_000, 3)))
+    centres = PointClusters.of(X, Threads()).centres
+    C = squared_distances(centres.positions.astype(float))
+    for centre in range(0, len(C), 10):
+        np.testing.assert_array_equal(np.sort(centres.around(centre, 9)), np.sort(np.argsort(C[centre])[:9]))
 
 
 @pytest.mark.parametrize("p", [2, 10, 40])

@@ -17,7 +17,7 @@ from scipy import sparse
 from ..geometry.inputs import check_range
 from ..geometry.neighbor_graph import NeighborGraph
 from ..geometry.neighbor_search import EXACT_LIMIT, LEAST_RECALL, MEASURED_SAMPLE, find_neighbors
-from ..geometry.point_clusters import PointClusters, cut_clusters, find_centres, rows_for_centres
+from ..geometry.point_clusters import Centres, PointClusters, rows_for_centres
 from ..geometry.point_search import CLUSTERS_AT_ONCE, TUNING_SAMPLE, Frame, clusters_needed, rows_for_frame
 from ..kernels.candidate_ranking import HALF, IGNORED_BITS
 from ..runtime.execution import Threads, one_blas_thread
@@ -78,7 +78,7 @@ def _lists_in_clusters(points: PointPieces, k: int, metric: str, frame: Frame, w
     """Return the lists of every range of rows of the graph, from a search in clusters."""
     shared, n_workers = _clusters(points, k, metric, frame), max(1, len(workers.addresses))
     n_ranges = max(n_workers, -(-points.shape[0] // POINTS_PER_TASK))
-    ranges = _cluster_ranges(shared.labels, len(shared.centres), n_ranges)
+    ranges = _cluster_ranges(shared.labels, len(shared.centres.positions), n_ranges)
     labels, common = points.workers.share(shared.labels), workers.share(shared)
     cut = points.workers.map_pieces(search_tasks.by_cluster, points.parts, labels, [own.stop for own in ranges])
     by_range = points.workers.split(cut, len(ranges))
@@ -108,10 +108,10 @@ def _clusters(points: PointPieces, k: int, metric: str, frame: Frame) -> Cluster
     """Find the clusters of the points, and how many of them to search."""
     n, execution = points.shape[0], Threads(points.workers.n_threads)
     sample = frame.apply(search_tasks.prepared_rows(points.rows(rows_for_centres(n)), metric))
-    centres = find_centres(sample, n, execution)
+    centres = Centres.find(sample, n, execution)
     arguments = (points.parts, metric, frame, points.workers.share(centres))
     nearest = points.workers.fetch(points.workers.map_pieces(search_tasks.nearest_centres_of, *arguments))
-    centres, labels = cut_clusters(centres, np.concatenate(nearest))
+    centres, labels = centres.divided(np.concatenate(nearest))
     tuning = np.linspace(0, n - 1, TUNING_SAMPLE).astype(np.intp)
     queries = points.rows(tuning)
     truth, _ = _nearest(points, queries, k + 1, metric, frame)

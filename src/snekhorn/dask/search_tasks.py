@@ -11,7 +11,7 @@ from scipy.sparse import get_index_dtype
 
 from ..geometry.distance_metrics import from_squared
 from ..geometry.neighbor_search import search_all_pairs
-from ..geometry.point_clusters import PointClusters, nearest_centres
+from ..geometry.point_clusters import Centres, PointClusters
 from ..geometry.point_search import Frame, Indices, PointSearch
 from ..runtime.execution import one_blas_thread
 from .workers import Array, worker_threads
@@ -40,7 +40,7 @@ class ClusterSearch:
 
     metric: str
     frame: Frame
-    centres: Array
+    centres: Centres
     labels: NDArray[np.int32]
     n_searched: int
     k: int
@@ -87,9 +87,9 @@ def prepared_rows(X: Array, metric: str) -> Array:
 
 
 @one_blas_thread()
-def nearest_centres_of(rows: slice, X: Array, metric: str, frame: Frame, centres: Array) -> NDArray[np.intp]:
+def nearest_centres_of(rows: slice, X: Array, metric: str, frame: Frame, centres: Centres) -> NDArray[np.intp]:
     """Return the centre nearest to each point of a piece."""
-    return nearest_centres(frame.apply(prepared_rows(X, metric)), centres, worker_threads())
+    return centres.nearest(frame.apply(prepared_rows(X, metric)), worker_threads())
 
 
 def by_cluster(rows: slice, X: Array, labels: NDArray[np.int32], ends: list[int]) -> list[SomePoints]:

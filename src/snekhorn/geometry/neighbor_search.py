@@ -17,6 +17,7 @@ from ..runtime.memory_budget import SEARCH_POINT, UNSORTED, GraphSize
 from .distance_metrics import DIRECT_METRICS, Array, from_squared
 from .metric_search import DISTANCES_AT_ONCE, MOST_ROWS, nearest_rows
 from .neighbor_graph import NeighborGraph
+from .point_clusters import CLUSTER_SIZE, POINTS_PER_CENTRE
 from .point_search import Indices, PointSearch, queries_at_once
 
 EXACT_LIMIT = 30_000  # points; above this, the search in clusters is clearly faster (see the neighbour benchmark)
@@ -51,7 +52,8 @@ def search_bytes(X: Any, k: int, metric: str, n_threads: int) -> float:
     item: int = X.dtype.itemsize
     found = GraphSize(n, k, item).lists
     if not sparse.issparse(X) and metric in DIRECT_METRICS:
-        copies = 4 + 2 * item * (metric == "cosine")  # in float32; unit rows
+        copies: float = 4 + 2 * item * (metric == "cosine")  # in float32; unit rows
+        copies += 4 * POINTS_PER_CENTRE / CLUSTER_SIZE * (n > EXACT_LIMIT)  # the points that determine clusters
         return found + n * (p * copies + SEARCH_POINT) + n_threads * 6 * queries_at_once(n) * n
     distances = (12 + item) * min(MOST_ROWS * n, DISTANCES_AT_ONCE)
     copy: int = X.nnz * (item + X.indices.itemsize) if sparse.issparse(X) else 0

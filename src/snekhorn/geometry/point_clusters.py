@@ -1,29 +1,129 @@
 """Clusters of points, so that the neighbours of a point are searched in the clusters around its own.
 
+Clusters hold about the same number of points, however many points there are. They are found on two levels, regions and
+the clusters of each region, so that a point is compared with the centres of a few regions only.
 Every step is a matrix product in float32, in blocks whose size does not depend on the number of threads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..runtime.execution import Execution, run_in_blocks
+from ..runtime.execution import Execution, Threads, run_in_blocks
 
 Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 
-CLUSTERS = 4.0  # number of clusters, in units of the square root of the number of points; more take longer to find, ...
-LARGEST = 4  # ... fewer hold more points searched in vain; clusters larger than this multiple of the mean are cut
-POINTS_PER_CLUSTER = 39  # k-means uses this many points per cluster; with fewer, the centres are ill-determined
+CLUSTER_SIZE = 120  # mean number of points; more are searched in vain, fewer take more and smaller products
+LARGEST = 4  # in units of CLUSTER_SIZE; larger clusters are cut, because many equal points would fall into one
+POINTS_PER_CENTRE = 20  # k-means uses this many points per centre; with fewer, the centres are ill-determined
 CENTRE_ITERATIONS = 4  # of k-means; more take longer and hardly raise the recall
-CLUSTERS_PER_REGION = 16  # clusters that follow each other; with more or fewer, other clusters come between neighbours
-AROUND = 6  # clusters around a cluster among which those nearest to its members are sought, per cluster wanted
-ASSIGNED_AT_ONCE = 512  # points assigned to the nearest centre at once; more leave the cache, fewer are slower
+CENTRES_TOGETHER = 16  # centres that follow each other; with more or fewer, others come between neighbours
+REGIONS_PROBED = 8  # regions in which the centre nearest to a point is sought; more take longer, fewer miss it
+REGIONS_AROUND = 64  # regions in which the centres nearest to a centre are sought; fewer lower the recall
+AROUND = 10  # clusters around a cluster among which those nearest to its members are sought, per cluster wanted
+ASSIGNED_AT_ONCE = 2048  # points assigned to the nearest centre at once; more leave the cache, fewer are slower
+
+
+@dataclass(frozen=True)
+class Centres:
+    """Centres of clusters, by region.
+
+    Parameters
+    ----------
+    positions : float32 array of shape (n_clusters, p)
+        Those of a region follow each other.
+    region : array of shape (n_clusters,)
+        Region of every centre, in increasing order; no region is empty.
+    regions : float32 array of shape (n_regions, p)
+        Centres of the regions.
+    """
+
+    positions: Array
+    region: Indices
+    regions: Array
+
+    @classmethod
+    def find(cls, sample: Array, n: int, execution: Execution) -> Centres:
+        """Find the centres of the clusters of n points from the sample of them in `rows_for_centres`."""
+        n_clusters = count_clusters(n)
+        n_regions = max(1, round(np.sqrt(n_clusters)))
+        regions = _k_means(sample[: POINTS_PER_CENTRE * n_regions], n_regions, execution)
+        regions = regions[_neighbors_together(regions)]
+        members = [rows for _, rows in grouped(nearest_centres(sample, regions, execution))]
+        found: list[Any] = [None] * len(members)
+
+        def divide(part: slice) -> None:
+            points = sample[members[part.start]]
+            centres = _k_means(points, max(1, n_clusters * len(points) // len(sample)), Threads())
+            found[part.start] = centres[_neighbors_together(centres)]
+
+        run_in_blocks(execution, divide, len(members), 1, sample.size)
+        region = np.repeat(np.arange(len(found)), [len(centres) for centres in found])
+        centres = cls(np.concatenate(found), region, np.stack([part.mean(axis=0) for part in found]))
+        nearest = centres.nearest(sample, execution)  # which may be in another region
+        return cls(_means(sample, nearest, centres.positions), region, centres.regions)
+
+    @cached_property
+    def halves(self) -> Array:
+        """Half the squared norms of the centres."""
+        return _half_norms(self.positions)
+
+    @cached_property
+    def starts(self) -> Indices:
+        """First centre of every region, and the number of centres."""
+        return np.searchsorted(self.region, np.arange(len(self.regions) + 1))
+
+    @cached_property
+    def regions_around(self) -> Indices:
+        """Nearest regions of every region, itself included, nearest first."""
+        distances = _half_norms(self.regions) - self.regions @ self.regions.T
+        return np.argsort(distances, axis=1, kind="stable")[:, :REGIONS_AROUND]
+
+    def nearest(self, points: Array, execution: Execution) -> Indices:
+        """Return the centre nearest to each point among those of the regions around it."""
+        halves, nearest = _half_norms(self.regions), np.empty(len(points), dtype=np.intp)
+
+        def assign(rows: slice) -> None:
+            block = points[rows]
+            for region, places in grouped(np.argmin(halves - block @ self.regions.T, axis=1)):
+                around = self._centres_of(self.regions_around[region, :REGIONS_PROBED])
+                distances = self.halves[around] - block[places] @ self.positions[around].T
+                nearest[rows.start + places] = around[np.argmin(distances, axis=1)]
+
+        run_in_blocks(execution, assign, len(points), ASSIGNED_AT_ONCE, points.size)
+        return nearest
+
+    def around(self, centre: int, n_nearest: int) -> Indices:
+        """Return the centres nearest to one of them, itself included, in any order."""
+        others = self._centres_of(self.regions_around[self.region[centre]])
+        distances = self.halves[others] - self.positions[others] @ self.positions[centre]
+        distances[others == centre] = -np.inf  # first, even if other clusters have the same centre
+        nearest: Indices = others[_smallest(distances[None], n_nearest)[0]]
+        return nearest
+
+    def _centres_of(self, regions: Indices) -> Indices:
+        """Return the centres of some regions."""
+        return np.concatenate([np.arange(self.starts[region], self.starts[region + 1]) for region in regions])
+
+    def divided(self, nearest: Indices) -> tuple[Centres, NDArray[np.int32]]:
+        """Divide large clusters, and drop empty ones; return the centres, and the cluster of every point."""
+        pieces = [
+            (centre, piece) for centre, members in grouped(nearest) for piece in _cut(members, LARGEST * CLUSTER_SIZE)
+        ]
+        labels = np.empty(nearest.size, dtype=np.int32)
+        for cluster, (_, members) in enumerate(pieces):
+            labels[members] = cluster
+        kept = np.array([centre for centre, _ in pieces])
+        regions, region = np.unique(self.region[kept], return_inverse=True)
+        return Centres(self.positions[kept], region, self.regions[regions]), labels
 
 
 class PointClusters:
@@ -31,42 +131,37 @@ class PointClusters:
 
     Parameters
     ----------
-    centres : float32 array of shape (n_clusters, p)
+    centres : Centres
     labels : int32 array of shape (n,)
         Cluster of every point.
     """
 
-    def __init__(self, centres: Array, labels: NDArray[np.int32]) -> None:
+    def __init__(self, centres: Centres, labels: NDArray[np.int32]) -> None:
         self.centres, self.labels = centres, labels
-        self.members = [np.empty(0, dtype=np.intp)] * len(centres)
+        self.members = [np.empty(0, dtype=np.intp)] * len(centres.positions)
         for cluster, members in grouped(labels):
             self.members[cluster] = members
-        self._halves = (squared_norms(self.centres) / 2).astype(np.float32)
 
     @classmethod
     def of(cls, points: Array, execution: Execution) -> PointClusters:
         """Group float32 points (n, p)."""
-        rows = rows_for_centres(len(points))
-        centres = find_centres(points[rows], len(points), execution)
-        return cls(*cut_clusters(centres, nearest_centres(points, centres, execution)))
+        centres = Centres.find(points[rows_for_centres(len(points))], len(points), execution)
+        return cls(*centres.divided(centres.nearest(points, execution)))
 
     def nearest_to_members(self, points: Array, cluster: int, n_nearest: int) -> Indices:
         """Return, for every member of a cluster, the nearest clusters of those around it; `points` are the members."""
-        distances = self._halves - self.centres @ self.centres[cluster]
-        around = _smallest(distances[None], AROUND * n_nearest)[0]
-        nearest: Indices = around[_smallest(self._halves[around] - points @ self.centres[around].T, n_nearest)]
+        around = self.centres.around(cluster, AROUND * n_nearest)
+        distances = self.centres.halves[around] - points @ self.centres.positions[around].T
+        nearest: Indices = around[_smallest(distances, n_nearest)]
         return nearest
 
     def around(self, cluster: int, n_clusters: int) -> Indices:
         """Return the points of this cluster and of the nearest others, in increasing order."""
-        distances = self._halves - self.centres @ self.centres[cluster]
-        distances[cluster] = -np.inf  # first, even if other clusters have the same centre
-        nearest = _smallest(distances[None], n_clusters)[0]
-        return np.sort(np.concatenate([self.members[other] for other in nearest]))
+        return np.sort(np.concatenate([self.members[other] for other in self.centres.around(cluster, n_clusters)]))
 
     def ranks(self, points: Array) -> Indices:
         """Return the rank of every cluster (m, n_clusters) by its distance from each of these points."""
-        order = np.argsort(self._halves - points @ self.centres.T, axis=1, kind="stable")
+        order = np.argsort(self.centres.halves - points @ self.centres.positions.T, axis=1, kind="stable")
         ranks = np.empty_like(order)
         np.put_along_axis(ranks, order, np.arange(order.shape[1])[None], axis=1)
         return ranks
@@ -87,6 +182,59 @@ def grouped(labels: NDArray[np.integer[Any]]) -> Iterator[tuple[int, Indices]]:
         yield ordered[start], order[start:stop]
 
 
+def count_clusters(n: int) -> int:
+    """Return the number of clusters of n points, before large ones are divided."""
+    return max(1, n // CLUSTER_SIZE)
+
+
+def rows_for_centres(n: int) -> Indices:
+    """Return the rows, of n, that determine the centres, in random order."""
+    return _sampled(n, POINTS_PER_CENTRE * count_clusters(n))
+
+
+def _sampled(n: int, size: int) -> Indices:
+    return np.random.default_rng(0).permutation(n)[:size]
+
+
+def _k_means(sample: Array, n_clusters: int, execution: Execution) -> Array:
+    """Run a few steps of k-means on a sample in random order; a centre without points stays where it is."""
+    centres = sample[:n_clusters]
+    for _ in range(CENTRE_ITERATIONS):
+        centres = _means(sample, nearest_centres(sample, centres, execution), centres)
+    return centres
+
+
+def _means(sample: Array, nearest: Indices, centres: Array) -> Array:
+    """Return the means of the points nearest to each centre; a centre without points stays where it is."""
+    ones, shape = np.ones(nearest.size), (len(centres), nearest.size)
+    members = sparse.csr_array((ones, (nearest, np.arange(nearest.size))), shape)
+    sizes = np.bincount(nearest, minlength=len(centres))[:, None]
+    means: Array = np.where(sizes > 0, (members @ sample) / np.maximum(sizes, 1), centres).astype(np.float32)
+    return means
+
+
+def _neighbors_together(centres: Array) -> Indices:
+    """Return an order of the centres in which neighbours follow each other."""
+    n_groups = -(-len(centres) // CENTRES_TOGETHER)
+    groups = _k_means(centres[_sampled(len(centres), len(centres))], n_groups, Threads())
+    return np.argsort(nearest_centres(centres, groups, Threads()), kind="stable")
+
+
+def nearest_centres(points: Array, centres: Array, execution: Execution) -> Indices:
+    """Return the index of the centre nearest to each point, in float32."""
+    halves, nearest = _half_norms(centres), np.empty(len(points), dtype=np.intp)
+
+    def assign(rows: slice) -> None:
+        nearest[rows] = np.argmin(halves - points[rows] @ centres.T, axis=1)
+
+    run_in_blocks(execution, assign, len(points), ASSIGNED_AT_ONCE, points.size)
+    return nearest
+
+
+def _half_norms(points: Array) -> Array:
+    return (squared_norms(points) / 2).astype(np.float32)
+
+
 def _smallest(values: Array, n: int) -> Indices:
     """Return the columns of the n smallest values of every row, or of all, in any order."""
     if n >= values.shape[1]:
@@ -95,70 +243,6 @@ def _smallest(values: Array, n: int) -> Indices:
     return columns
 
 
-def count_clusters(n: int) -> int:
-    """Return the number of clusters of n points, before large ones are cut."""
-    return max(1, min(int(CLUSTERS * np.sqrt(n)), n // POINTS_PER_CLUSTER))
-
-
-def cut_clusters(centres: Array, nearest: Indices) -> tuple[Array, NDArray[np.int32]]:
-    """Cut large clusters into several with one centre, and leave out empty ones; return centres and labels."""
-    pieces = [
-        (centre, piece)
-        for centre, members in grouped(nearest)
-        for piece in _cut(members, LARGEST * nearest.size // len(centres))
-    ]
-    labels = np.empty(nearest.size, dtype=np.int32)
-    for cluster, (_, members) in enumerate(pieces):
-        labels[members] = cluster
-    return centres[[centre for centre, _ in pieces]], labels
-
-
 def _cut(members: Indices, size: int) -> list[Indices]:
-    """Cut a cluster into pieces of at most this size, because many equal points would fall into one; none if empty."""
+    """Cut a cluster into pieces of at most this size."""
     return [members[start : start + size] for start in range(0, members.size, size)]
-
-
-def rows_for_centres(n: int) -> Indices:
-    """Return the rows, of n, that determine the centres."""
-    return _sampled(n, count_clusters(n))
-
-
-def find_centres(sample: Array, n: int, execution: Execution) -> Array:
-    """Return the centres of the clusters of n points from a sample of them, with neighbours after each other."""
-    centres = _k_means(sample, count_clusters(n), execution)
-    return centres[_neighbors_together(centres, execution)]
-
-
-def _sampled(n: int, n_clusters: int) -> Indices:
-    return np.random.default_rng(0).permutation(n)[: POINTS_PER_CLUSTER * n_clusters]
-
-
-def _k_means(sample: Array, n_clusters: int, execution: Execution) -> Array:
-    """Run a few steps of k-means on a sample; a centre without points stays where it is."""
-    centres = sample[:n_clusters]
-    for _ in range(CENTRE_ITERATIONS):
-        nearest = nearest_centres(sample, centres, execution)
-        ones, shape = np.ones(nearest.size), (n_clusters, nearest.size)
-        members = sparse.csr_array((ones, (nearest, np.arange(nearest.size))), shape)
-        sizes = np.bincount(nearest, minlength=n_clusters)[:, None]
-        centres = np.where(sizes > 0, (members @ sample) / np.maximum(sizes, 1), centres).astype(np.float32)
-    return centres
-
-
-def _neighbors_together(centres: Array, execution: Execution) -> Indices:
-    """Return an order of the centres in which those of a region follow each other."""
-    n_regions = -(-len(centres) // CLUSTERS_PER_REGION)
-    regions = _k_means(centres[_sampled(len(centres), n_regions)], n_regions, execution)
-    return np.argsort(nearest_centres(centres, regions, execution), kind="stable")
-
-
-def nearest_centres(points: Array, centres: Array, execution: Execution) -> Indices:
-    """Return the index of the centre nearest to each point, in float32."""
-    halves = (squared_norms(centres) / 2).astype(np.float32)
-    nearest = np.empty(len(points), dtype=np.intp)
-
-    def assign(rows: slice) -> None:
-        nearest[rows] = np.argmin(halves - points[rows] @ centres.T, axis=1)
-
-    run_in_blocks(execution, assign, len(points), ASSIGNED_AT_ONCE, points.size)
-    return nearest

@@ -200,7 +200,7 @@ class PointSearch:
         Both are searched exactly, so that each query is independent of its batch.
         """
         if self._centre_search is None:
-            self._centre_search = PointSearch(clusters.centres, "sqeuclidean")
+            self._centre_search = PointSearch(clusters.centres.positions, "sqeuclidean")
         nearest, _ = self._centre_search.exact(self.frame.apply(found.queries), 1, np.float32, execution)
         groups = list(grouped(nearest[:, 0]))
 
@@ -258,7 +258,7 @@ class PointSearch:
             clusters = self._point_clusters(execution)
             sample = np.linspace(0, len(self.X) - 1, TUNING_SAMPLE).astype(np.intp)
             truth, _ = self.exact(self.X[sample], k, self.X.dtype, execution)
-            places = clusters.centres[clusters.labels[sample]] if around_cluster else self.points[sample]
+            places = clusters.centres.positions[clusters.labels[sample]] if around_cluster else self.points[sample]
             self._n_searched[key] = clusters_needed(clusters, places, truth)
         return self._n_searched[key]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,21 +35,27 @@ def plan(settings: Settings) -> Plan:
 
 def augmented(n: int, folder: Path | None) -> Array:
     """Return the first n points of MNIST and copies of it, rotated by a few degrees and shifted by a pixel or two."""
+    points, found = np.empty((n, N_COMPONENTS), dtype=np.float32), 0
+    for block in augmented_blocks(n, folder):
+        points[found : found + len(block)] = block
+        found += len(block)
+    return points
+
+
+def augmented_blocks(n: int, folder: Path | None) -> Iterator[Array]:
+    """Yield the points of `augmented`, one copy of MNIST after the other."""
     images = datasets.load("mnist", folder).X.reshape(-1, SIDE, SIDE)
     reduction = PCA(N_COMPONENTS, svd_solver="covariance_eigh").fit(
         images[:20_000].reshape(-1, SIDE**2).astype(np.float32)
     )
     rng = np.random.default_rng(0)
-    points, found = np.empty((n, N_COMPONENTS), dtype=np.float32), 0
-    while found < n:
+    for found in range(0, n, len(images)):
         copies = images[: n - found].astype(np.float32)
         if found:
             angle, shift = rng.uniform(-12.0, 12.0), rng.integers(-2, 3, size=2)
             copies = ndimage.rotate(copies, angle, axes=(2, 1), reshape=False, order=1)
             copies = np.roll(copies, shift, axis=(1, 2))
-        points[found : found + len(copies)] = reduction.transform(copies.reshape(-1, SIDE**2))
-        found += len(copies)
-    return points
+        yield reduction.transform(copies.reshape(-1, SIDE**2))
 
 
 class Clock:

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from typer.models import ArgumentInfo
 
 from snekhorn.cli.app import app
+from snekhorn.cli.help_panels import PANELS
 
 KINDS = {Path: "FILE", str: "TEXT", int: "N", float: "NUMBER"}
 
@@ -33,9 +34,12 @@ def section(command: Callable[..., Any]) -> Iterator[str]:
         yield "| argument | description |\n|---|---|"
         yield from (f"| `{parameter.name.upper()}` | {info.help} |" for parameter, info in arguments)
         yield ""
-    yield "| option | default | description |\n|---|---|---|"
-    yield from (f"| {_names(*one)} | {_default_and_help(*one)} |" for one in options)
-    yield ""
+    for panel, names in PANELS.items():
+        shown = sorted((one for one in options if one[0].name in names), key=lambda one: names.index(one[0].name))
+        if shown:
+            yield f"| {panel.lower()} | default | description |\n|---|---|---|"
+            yield from (f"| {_names(*one)} | {_default_and_help(*one)} |" for one in shown)
+            yield ""
 
 
 def _parameters(command: Callable[..., Any]) -> list[tuple[str, inspect.Parameter]]:

@@ -10,9 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from typer.core import TyperOption
+from typer.main import get_command
 
 from snekhorn import __version__
 from snekhorn.cli.app import app
+from snekhorn.cli.help_panels import PANELS
 from snekhorn.cli.output_files import color_values
 from snekhorn.registry import AFFINITIES, METHODS
 
@@ -49,6 +52,15 @@ def test_view(folder, snekhorn, layout, monkeypatch):
     assert len(opened) == 1
     names = Page((folder / "other.html").read_bytes()).column("name")[1]
     assert names == [f"d{i}" for i in range(N)][::-1]
+
+
+@pytest.mark.parametrize("command", [["view", "--no-open"], ["plot", "--out", "t.png"]])
+def test_a_wrong_color_writes_nothing(folder, snekhorn, layout, files, command):
+    before = files()
+    error = snekhorn(command[0], "layout.csv", *command[1:], "--color", "digt", code=2).stderr
+    assert "there is no column 'digt'; did you mean 'digit'?" in error
+    assert "writing" not in error
+    assert files() == before
 
 
 def test_doctor(as_json):
@@ -88,6 +100,16 @@ def test_doctor_and_embed_run_without_the_compiler(folder):
         assert run.returncode == 0, run.stderr
         assert "note: NUMBA_DISABLE_JIT is set" in run.stderr
     assert np.isfinite(np.load("few.npy")).all()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_is_in_a_panel_of_the_help(snekhorn, command):
+    options = [each for each in get_command(app).commands[command].params if isinstance(each, TyperOption)]
+    assert options
+    assert not [option.name for option in options if option.rich_help_panel not in PANELS]
+    text = snekhorn(command, "--help").stdout
+    shown = [panel for panel in PANELS if f"─ {panel} ─" in ANSI.sub("", text)]
+    assert shown == list(dict.fromkeys(option.rich_help_panel for option in options))
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,6 +1,7 @@
 """Every bad input: one sentence on stderr, exit code 2, nothing written."""
 
 import fcntl
+import io
 import os
 import resource
 import signal
@@ -13,6 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+
+
+def _archive(**arrays):
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
 
 INPUTS = {
     "empty.csv": b"",
@@ -32,6 +40,7 @@ INPUTS = {
     "what.xyz": b"a,b\n1,2\n",
     "huge.csv": b"a,b\n1e200,2e200\n3e200,4e200\n5e200,7e200\n2e200,2e200\n",
     "tiny.csv": b"a,b\n1e-200,2e-200\n3e-200,4e-200\n5e-200,7e-200\n2e-200,2e-200\n",
+    "arrays.npz": _archive(X=np.eye(4)),
     "words.csv": b"x,y\nu,1\nv,2\nw,3\nu,4\n",
 }
 
@@ -56,6 +65,7 @@ CASES = {
     ),
     "wrong label": (["embed", "good.csv", "--label", "kinds"], "no column 'kinds'; did you mean 'kind'?"),
     "wrong color": (["embed", "good.csv", "--color", "kinds"], "there is no column 'kinds'; did you mean 'kind'?"),
+    "color near a feature": (["embed", "good.csv", "--color", "betta"], "no column 'betta'; did you mean 'beta'?"),
     "one point": (["embed", "alone.csv"], "alone.csv has 1 row; a layout needs at least 2"),
     "wrong metric": (["embed", "good.csv", "--metric", "euclid"], "Did you mean 'euclidean'?"),
     "wrong perplexity": (["embed", "good.csv", "--perplexity", "many"], "--perplexity must be a number, got 'many'"),
@@ -92,7 +102,15 @@ CASES = {
         "--save-model saves one layout, but several were requested; pass one --perplexity and one --exaggeration.",
     ),
     "page in 3-D": (["embed", "good.csv", "--html", "t.html", "-d", "3"], "the page is 2-dimensional"),
-    "no model": (["transform", "good.csv", "good.csv", "--out", "t.csv"], "good.csv was not written by snekhorn"),
+    "no model": (
+        ["transform", "good.csv", "good.csv", "--out", "t.csv"],
+        "good.csv is a table of points or of a layout",
+    ),
+    "points for a model": (
+        ["transform", "arrays.npz", "good.csv", "--out", "t.csv"],
+        "arrays.npz holds the arrays 'X', not a model; pass a file that",
+    ),
+    "balance of t-SNE": (["embed", "good.csv", "--method", "tsne", "--balance", "1"], "TSNE has no balance"),
     "no layout": (["plot", "good.csv", "--out", "t.png"], "does not start with columns x and y"),
     "no page": (["view", "good.csv", "--no-open"], "does not start with columns x and y"),
     "other rows": (

@@ -62,6 +62,37 @@ def test_a_column_whose_name_has_a_comma_is_quoted(folder, as_json):
     assert facts["n_columns"] == 3
 
 
+@pytest.mark.parametrize(
+    ("options", "title", "subtitle"),
+    [
+        ([], "digits.csv", "TSNEkhorn, perplexity 30"),
+        (["-p", 1000], "digits.csv", "TSNEkhorn, perplexity 298 (1000 requested)"),
+        (["--exaggeration", 2, "--method", "sne", "--title", "Mine"], "Mine", "SNE, perplexity 30, exaggeration 2"),
+    ],
+)
+def test_a_picture_says_how_it_was_computed(folder, snekhorn, monkeypatch, options, title, subtitle):
+    drawn = []
+    save = package.plots.save
+    monkeypatch.setattr(
+        "snekhorn.plots.save", lambda figure, *args, **kw: drawn.append(figure) or save(figure, *args, **kw)
+    )
+    snekhorn("embed", "digits.csv", *LABELS, *FAST, *options, "--no-scores", "--plot", "t.png")
+    (axes,) = drawn[0].axes
+    assert axes.get_title(loc="left") == title
+    assert subtitle in [text.get_text() for text in axes.texts]
+
+
+def test_a_sheet_names_the_method(folder, snekhorn, monkeypatch):
+    drawn = []
+    save = package.plots.save
+    monkeypatch.setattr(
+        "snekhorn.plots.save", lambda figure, *args, **kw: drawn.append(figure) or save(figure, *args, **kw)
+    )
+    snekhorn("embed", "digits.csv", *LABELS, *FAST, "-p", "5,10", "--no-scores", "--plot", "t.png")
+    assert drawn[0].get_suptitle() == "digits.csv: TSNEkhorn"
+    assert [axes.get_title(loc="left") for axes in drawn[0].axes] == ["perplexity 5", "perplexity 10"]
+
+
 def test_several_perplexities(folder, as_json):
     facts = as_json("embed", "digits.csv", *LABELS, "-p", "5,30", "-p", 10, "--out", "t.csv", "--plot", "t.png", *FAST)
     found = read_layouts(folder / "t.csv")
@@ -106,7 +137,7 @@ def test_perplexities_and_exaggerations(folder, snekhorn, monkeypatch):
     assert ["perplexity", "5", "5", "10", "10", "30", "30"] in lines
     assert ["exaggeration", "1", "2", "1", "2", "1", "2"] in lines
     assert "TSNEkhorn, perplexity 10, exaggeration 2: " in result.stdout
-    assert "--exaggeration lists 1 more than once; it is used once." in result.stdout
+    assert "--exaggeration lists 1 more than once; it is used once." in result.stderr
     assert "computing 6 layouts of 300 points, perplexity 5, 10, 30; exaggeration 1, 2" in result.stderr
     assert sheets[0]["columns"] == 2
 

@@ -1,5 +1,7 @@
 """Keys of layouts in tables, and what they mean."""
 
+from pathlib import Path
+
 import pytest
 
 from snekhorn import TSNEkhorn
@@ -50,6 +52,8 @@ def test_a_sheet_has_a_column_per_exaggeration_if_it_is_a_grid():
 
 
 def test_the_page_shows_one_layout():
-    assert page_note(["e1"]) is None
-    assert "(exaggeration 1)" in page_note(["e1", "e1.5"])
-    assert "x_e1.5,y_e1.5" in page_note(["e1", "e1.5"])
+    table = Path("t.csv")
+    assert page_note(["e1"], table) is None
+    assert "shows the first (exaggeration 1)" in page_note(["e1", "e1.5"], table)
+    assert "snekhorn view t.csv --coordinates x_e1.5,y_e1.5" in page_note(["e1", "e1.5"], table)
+    assert "write all layouts to a table with --out" in page_note(["e1", "e1.5"], None)

@@ -1,9 +1,13 @@
 """User errors exit with code 2 and bugs with code 1; --debug shows the traceback of both."""
 
+import time
+
 import numpy as np
 import pytest
 
-from snekhorn.cli.session import with_option_names
+from snekhorn.cli import main
+from snekhorn.cli.heartbeat import Heartbeat
+from snekhorn.cli.session import count_time_from, session, with_option_names
 from snekhorn.errors import InputError, NumericalOverflowError
 
 ARGUMENTS = ("embed", "digits.csv", "--label", "digit", "--id", "name", "--max-iter", 20, "--quiet")
@@ -89,6 +93,55 @@ def test_scores_that_cannot_be_computed_are_noted(folder, as_json, fails):
     fails("snekhorn.metrics.evaluate", InputError("of the user"))
     facts = as_json(*ARGUMENTS, "--out", "t.npy")
     assert "the scores could not be computed: of the user" in facts["warnings"]
+
+
+def test_the_time_of_the_program_includes_the_imports():
+    hour = 3600.0
+    count_time_from(time.perf_counter() - hour)
+    with session(as_json=True, quiet=True) as run:
+        assert run.elapsed >= hour
+    with session(as_json=True, quiet=True) as later:
+        assert later.elapsed < run.elapsed
+
+
+def test_the_program_counts_its_time_from_its_start(monkeypatch):
+    started = []
+    monkeypatch.setattr("snekhorn.cli.session.count_time_from", started.append)
+    monkeypatch.setattr("snekhorn.cli.app.app", lambda: started.append(time.perf_counter()))
+    before = time.perf_counter()
+    main()
+    assert [before, *started] == sorted([before, *started])
+
+
+def test_the_total_covers_all_stages(folder, as_json):
+    seconds = as_json(*ARGUMENTS, "--out", "t.npy")["seconds"]
+    total = seconds.pop("total")
+    assert {"read", "pca", "layout", "scores", "write"} == set(seconds)
+    assert total >= sum(seconds.values()) - 0.001 * len(seconds)  # each is rounded
+
+
+def test_every_note_is_printed_once(folder, snekhorn):
+    result = snekhorn("embed", "digits.csv", "--label", "name", "--max-iter", 20, "--no-scores", "--out", "t.npy")
+    note = "pass --id name"
+    assert result.stderr.count(note) == 1
+    assert note not in result.stdout
+
+
+@pytest.mark.parametrize("options", [["-p", 10], ["-p", "5,10"]])
+def test_without_a_terminal_the_descent_is_followed(folder, snekhorn, monkeypatch, options):
+    followed = []
+
+    class Recorder(Heartbeat):
+        def follow(self, max_iter):
+            return lambda n_iter, loss, layout: followed.append((n_iter, max_iter, loss > 0.0, layout.shape))
+
+    monkeypatch.setattr("snekhorn.cli.session.Heartbeat", Recorder)
+    arguments = ("embed", "digits.csv", *options, "--max-iter", 100, "--no-scores", "--out", "t.csv")
+    snekhorn(*arguments)
+    expected = [(50, 100, True, (300, 2)), (100, 100, True, (300, 2))] * (2 if options[1] == "5,10" else 1)
+    assert followed == expected
+    snekhorn(*arguments, "--force", "--quiet")
+    assert followed == expected
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,23 @@ def test_a_loaded_model_places_raw_rows(folder, snekhorn, case):
         model.transform(raw[names[:3]].to_numpy())
 
 
+def test_a_model_is_not_taken_for_a_table(folder, snekhorn, layout, files):
+    snekhorn("embed", "digits.csv", *LABELS, "--save-model", "m.npz", *FAST)
+    before = files()
+    for command in (
+        ("embed", "m.npz"),
+        ("view", "m.npz", "--no-open"),
+        ("plot", "m.npz", "--out", "t.png"),
+        ("evaluate", "digits.csv", "m.npz"),
+        ("transform", "m.npz", "m.npz", "--out", "t.csv"),
+    ):
+        assert "m.npz is a saved model, which only 'snekhorn transform'" in snekhorn(*command, code=2).stderr
+    for given in (("layout.csv", "digits.csv"), ("digits.csv", "m.npz")):
+        error = snekhorn("transform", *given, "--out", "t.csv", code=2).stderr
+        assert f"{given[0]} is a table of points or of a layout, not a model" in error
+    assert files() == before
+
+
 @pytest.mark.parametrize("case", PREPROCESSING)
 def test_new_files_get_the_same_preprocessing(folder, snekhorn, case):
     arguments = (*LABELS, *PREPROCESSING[case], "--out", "t.npy", "--save-model", "m.npz", *FAST)

@@ -13,7 +13,7 @@ import pytest
 from snekhorn.datasets import names
 from snekhorn.registry import AFFINITIES, METHODS
 
-from ..page.browser import ARGUMENTS, chromium
+from ..page.browser import ARGUMENTS, HANGS, chromium
 from .pages import ROOT
 
 pytest.importorskip("mkdocs", reason="mkdocs is not installed")
@@ -106,21 +106,37 @@ def test_nothing_is_loaded_from_the_network(pages, site):
     assert not [address for address in loaded if urlsplit(address).scheme not in ("", "data") or "//" in address[:2]]
 
 
-def test_browser_requests_no_network(site):
+@pytest.fixture
+def window():
+    """A tab of a browser."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if chromium() is None:
         pytest.skip("no chromium to open the site with")
-    requested = []
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
-        page = browser.new_page()
-        page.on("request", lambda request: requested.append(request.url))
-        for name in ("index.html", "reference/estimators.html"):
-            page.goto((site / name).as_uri())
-            page.wait_for_load_state("networkidle")
+        yield browser.new_page()
         browser.close()
+
+
+def test_browser_requests_no_network(site, window):
+    requested = []
+    window.on("request", lambda request: requested.append(request.url))
+    for name in ("index.html", "reference/estimators.html"):
+        window.goto((site / name).as_uri())
+        window.wait_for_load_state("networkidle")
     assert requested
     assert not [address for address in requested if not address.startswith(("file:", "data:", "blob:"))]
+
+
+@pytest.mark.parametrize("name", ["index.html", "reference/estimators.html"])
+def test_the_search_finds_pages_opened_from_the_disk(site, window, name):
+    window.goto((site / name).as_uri())
+    window.locator(".md-search__input").click()
+    window.locator(".md-search__input").press_sequentially("checkpoint")
+    found = window.locator(".md-search-result__link")
+    found.first.wait_for(timeout=HANGS)
+    links = {link.evaluate("each => each.href") for link in found.all()}
+    assert any(link.startswith((site / "command-line.html").as_uri()) for link in links)
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])

@@ -17,8 +17,9 @@ from snekhorn.affinities import DoublyStochasticAffinity, GaussianAffinity, Symm
 from snekhorn.embedding.descent import EmbeddingReport
 from snekhorn.errors import InputError
 from snekhorn.estimators.model_contents import EMBEDDING_REPORT, SOLVE_REPORT
-from snekhorn.estimators.saved_models import FORMAT, HEADER, load_with_source
+from snekhorn.estimators.saved_models import FORMAT, load_with_source
 from snekhorn.geometry.preprocessing import Preprocessing
+from snekhorn.io.npz_archive import MODEL_HEADER as HEADER
 from snekhorn.registry import AFFINITIES
 from snekhorn.solvers.solve_report import SolveReport
 
@@ -267,6 +268,13 @@ def written(X, tmp_path):
 def test_a_file_that_is_no_archive_is_called_that(written):
     written.write_text("x,y\n1,2\n")
     with pytest.raises(InputError, match=f"{written} was not written by snekhorn, or is corrupt .*not an NPZ archive"):
+        snekhorn.load(written)
+
+
+def test_a_file_of_arrays_is_called_that(written):
+    with open(written, "wb") as file:
+        np.savez(file, X=np.eye(3), y=np.arange(3))
+    with pytest.raises(InputError, match=f"{written} holds the arrays 'X', 'y', not a model; pass a file that"):
         snekhorn.load(written)
 
 

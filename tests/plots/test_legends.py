@@ -84,6 +84,28 @@ def test_names_of_near_neighbours_do_not_overlap(rng):
     assert not _overlap(labels_of(ax))
 
 
+@pytest.mark.parametrize("place", [(0.0, 0.0), (10.0, 0.0), (5.0, 11.0), (5.0, -1.0), (-1.0, 11.0)])
+def test_names_do_not_hide_small_groups(rng, place):
+    crowds = [rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) + 10.0]
+    pair = np.add(place, [[20.0, 0.0], [20.2, 0.1]])
+    ax = drawn(scatter(np.concatenate([*crowds, pair]), ["a"] * 200 + ["b"] * 200 + ["a rare kind"] * 2))
+    texts = labels_of(ax)
+    assert [text.get_text() for text in texts] == ["a", "a rare kind", "b"]
+    assert not _overlap(texts)
+    pixels = ax.transData.transform(pair)
+    for text in texts:
+        box = text.get_window_extent()
+        assert not any(box.contains(*pixel) for pixel in pixels)
+    apart = np.abs(ax.transData.transform(texts[1].get_position()) - pixels.mean(axis=0))
+    assert apart.max() < 2 * texts[1].get_window_extent().width
+
+
+def test_boxes_are_pushed_off_fixed_ones():
+    fixed, fixed_sizes = np.array([[250.0, 250.0], [255.0, 250.0]]), np.full((2, 2), 20.0)  # these overlap, and stay
+    moved = push_apart(np.array([[245.0, 262.0]]), np.full((1, 2), 20.0), BOUNDS, fixed, fixed_sizes)
+    np.testing.assert_allclose(moved, [[245.0, 270.0]], atol=0.1)
+
+
 def test_every_name_has_a_halo_below_it():
     Z, corner = blobs()
     ax = scatter(Z, corner)

@@ -12,6 +12,7 @@ from .doctor_command import doctor
 from .draw_commands import plot, view
 from .embed_command import embed
 from .evaluate_command import evaluate
+from .help_panels import GroupedCommand
 from .transform_command import transform
 
 app = typer.Typer(
@@ -24,7 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (embed, transform, affinity, evaluate, plot, view, doctor):
-    app.command()(command)
+    app.command(cls=GroupedCommand)(command)
 
 
 def _version(value: bool) -> None:  # noqa: FBT001

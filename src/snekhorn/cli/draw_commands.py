@@ -75,7 +75,9 @@ def view(
                 raise InputError(
                     f"{embedding} is {d}-dimensional, but the page shows only two dimensions; use 'snekhorn plot'."
                 )
-        note_page(run, found.layouts, len(found.only))
+            if color is not None:
+                color_values(found.metadata, color)  # raises if there is no such column
+        note_page(run, found.layouts, len(found.only), embedding)
         name = embedding.name if title is None else title
         write_each(run, {out: lambda file: write_page(file, found.only, found.metadata, color=color, title=name)})
         run.result({"n_points": len(found.only), "files": {"html": str(out)}}, f"page: {out}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..errors import InputError
+from ..errors import InputError, did_you_mean
 from ..io import Layouts, Table, write_layouts
 from ..io.table_files import check_input
 from ..registry import METHODS
@@ -149,7 +149,7 @@ def embed(  # noqa: PLR0913
             escape_formulas=escape_formulas,
         )
         if outputs.html:
-            note_page(run, fitted, points.X.shape[0])
+            note_page(run, fitted, points.X.shape[0], outputs.table)
         write_each(run, writers)
         run.result(report.facts(outputs), report.text(outputs, run))
 
@@ -170,10 +170,12 @@ def _check_color(run: Session, table: Table, color: str | None) -> None:
     """Raise if the column to colour by does not exist; if it is a feature, copy it to the metadata."""
     if color is None:
         return
-    if color in table.columns and color not in table.metadata.column_names:
+    known = table.metadata.column_names
+    if color not in known and color in table.columns:
         table.keep(color)
         run.note(f"column {color!r} is also a feature; to use it for colour only, list the features with --columns")
-    table.values(color)
+    elif color not in known:
+        raise InputError(f"--color: there is no column {color!r}; {did_you_mean(color, [*known, *table.columns])}")
 
 
 def _fit(run: Session, model: NeighborEmbedding, X: Any, values: LayoutValues) -> dict[str, NeighborEmbedding]:
@@ -184,7 +186,9 @@ def _fit(run: Session, model: NeighborEmbedding, X: Any, values: LayoutValues) -
     code = compiled_code()
     first = " (and compiling the code)" if code["enabled"] and not code["functions"] else ""
     found: dict[str, NeighborEmbedding] = {}
-    with run.stage("layout", f"computing {values.described(X.shape[0])}{first}"):
+    with run.stage("layout", f"computing {values.described(X.shape[0])}{first}") as heartbeat:
+        if heartbeat is not None:
+            model.set_params(callbacks=heartbeat.follow(model.max_iter))
         if values.several:
             several = sweep(model, X, values.perplexities, exaggerations=values.exaggerations)
         else:  # unlike the models of a sweep, this one can place new points
@@ -244,7 +248,9 @@ def _writers(
     if outputs.table:
         writers[outputs.table] = lambda file: write_layouts(found, file, escape_formulas=escape_formulas)
     if outputs.plot:
-        writers[outputs.plot] = lambda file: draw(found, file, color=color, title=title, subtitles=report.subtitles())
+        writers[outputs.plot] = lambda file: draw(
+            found, file, color=color, title=title, heading=report.heading(), subtitles=report.subtitles()
+        )
     if outputs.html:
         page_title = f"{title}, {layout_title(first)}" if first else title
         writers[outputs.html] = lambda file: _write_page(file, found, points, report, color=color, title=page_title)

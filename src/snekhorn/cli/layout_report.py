@@ -93,9 +93,9 @@ class LayoutReport:
         if self.scores:
             lines += ["", *score_lines(self.scores, self.keys)]
         lines += ["", *(f"{name + ':':7} {path}" for name, path in outputs.paths.items())]
-        lines += [f"note:   {warning}" for warning in run.warnings]
-        total = sum(run.seconds.values())
-        lines.append(f"done in {total:.1f} s" if not run.interrupted else "interrupted; the results so far are kept")
+        lines.append(
+            f"done in {run.elapsed:.1f} s" if not run.interrupted else "interrupted; the results so far are kept"
+        )
         return "\n".join(lines)
 
     def summary(self, at: int) -> dict[str, str]:
@@ -109,6 +109,11 @@ class LayoutReport:
         }
         scores = self.scores[at] if self.scores else {}
         return {**facts, **{NAMES[name]: f"{value:.3f}" for name, value in scores.items() if name in NAMES}}
+
+    def heading(self) -> str:
+        """Return what all layouts of a picture have in common: the method, and the settings if there is one layout."""
+        settings = self._settings(self.layouts[0]).items() if len(self.layouts) == 1 else ()
+        return ", ".join([self._class_name, *(f"{name} {value}" for name, value in settings)])
 
     def subtitles(self) -> dict[str, str]:
         """Return, by key, the scores to compare in a picture of several layouts: of neighbours and of groups."""

@@ -80,11 +80,11 @@ def default_outputs(input: Path, method: str) -> Outputs:
     return Outputs(Path(f"{stem}.parquet"), Path(f"{stem}.png"), Path(f"{stem}.html"))
 
 
-def note_page(run: Session, keys: Iterable[str], n: int) -> None:
+def note_page(run: Session, keys: Iterable[str], n: int, table: Path | None) -> None:
     """Print notes if the page does not show everything: only the first of several layouts, or a sample of n points."""
     from ..page import sample_note
 
-    for note in (page_note(keys), sample_note(n)):
+    for note in (page_note(keys, table), sample_note(n)):
         if note is not None:
             run.note(note)
 
@@ -118,10 +118,14 @@ def draw(
     *,
     color: str | None,
     title: str,
+    heading: str = "",
     subtitles: Mapping[str, str] | None = None,
     dpi: int = 200,
 ) -> None:
-    """Draw one layout, or a sheet of several with their settings and, by the key of the layout, their subtitles."""
+    """Draw one layout, or a sheet of several with their settings and, by the key of the layout, their subtitles.
+
+    The heading, below or after the title, says how all layouts were computed.
+    """
     from .. import plots
 
     values = None if color is None else color_values(found.metadata, color)
@@ -135,9 +139,10 @@ def draw(
             label=color or "",
         )
         left = figure.get_layout_engine().get()["w_pad"] / figure.get_figwidth()  # where the panels start
-        figure.suptitle(title, x=left, ha="left", fontsize="xx-large", parse_math=False)
+        above = ": ".join(filter(None, (title, heading)))
+        figure.suptitle(above, x=left, ha="left", fontsize="xx-large", parse_math=False)
     else:
-        figure = plots.scatter(found.only, values, title=title, label=color or "").figure
+        figure = plots.scatter(found.only, values, title=title, subtitle=heading, label=color or "").figure
     plots.save(figure, file, dpi=dpi)  # the suffix determines the format
 
 

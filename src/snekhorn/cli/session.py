@@ -20,6 +20,7 @@ from typing import Any
 import typer
 
 from ..errors import InputError
+from .heartbeat import Heartbeat
 
 BUG, BAD_INPUT, INTERRUPTED = 1, 2, 130
 USER_ERRORS = (InputError, OSError, MemoryError)
@@ -39,6 +40,12 @@ PARAMETERS = re.compile(
     r"|(?<![\w/.-])(?P<name>n_jobs|max_memory|random_state|max_iter|n_components|self_loops)(?![\w/-]|\.\w)"
     r"|^(?P<word>tol)(?= must)"
 )
+_program_start: list[float] = []  # empty if a command does not run as a program of its own
+
+
+def count_time_from(start: float) -> None:
+    """Count the time of the next session from an earlier moment, so that it includes the imports."""
+    _program_start[:] = [start]
 
 
 class Session:
@@ -61,21 +68,30 @@ class Session:
         self.interrupted = False
         self.postponed: Exception | None = None
         self._records = records
+        self._start = _program_start.pop() if _program_start else time.perf_counter()
 
     @property
     def shows_progress(self) -> bool:
-        """Whether to show progress: stderr is a terminal, and `quiet` is not set."""
+        """Whether to show progress bars: stderr is a terminal, and `quiet` is not set."""
         return not self.quiet and sys.stderr.isatty()
 
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start of the program, imports included."""
+        return time.perf_counter() - self._start
+
     @contextmanager
-    def stage(self, name: str, text: str) -> Iterator[None]:
-        """Announce a stage of the work and time it."""
+    def stage(self, name: str, text: str) -> Iterator[Heartbeat | None]:
+        """Announce a stage of the work and time it; yield what prints lines of progress, unless a bar shows it."""
         if not self.quiet:
             typer.echo(f"{text} ...", err=True)
         start = time.perf_counter()
+        heartbeat = None if self.quiet or self.shows_progress else Heartbeat()
         try:
-            yield
+            yield heartbeat
         finally:
+            if heartbeat is not None:
+                heartbeat.stop()
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 3)
             self._report_warnings()
 
@@ -93,7 +109,8 @@ class Session:
         """Print the results of the command."""
         self._report_warnings()
         if self.as_json:
-            facts = {**facts, "warnings": self.warnings, "seconds": self.seconds}
+            seconds = {**self.seconds, "total": round(self.elapsed, 3)}
+            facts = {**facts, "warnings": self.warnings, "seconds": seconds}
             typer.echo(json.dumps(_plain(facts), indent=1))
         elif not self.quiet:
             typer.echo(text)

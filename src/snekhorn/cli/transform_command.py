@@ -11,11 +11,11 @@ import typer
 
 from ..errors import InputError
 from ..io import Layouts, Table, write_layouts
-from ..io.table_files import check_input, has_numbered_columns
+from ..io.table_files import READERS, check_input, has_numbered_columns
 from ..runtime.checks import check_jobs
 from . import options
 from .input_points import Source
-from .output_files import Outputs, write_each
+from .output_files import MODELS, Outputs, write_each
 from .session import Session, session
 
 Rep = Annotated[
@@ -44,10 +44,7 @@ def transform(
     snekhorn transform digits.npz new.csv --out placed.parquet
     """
     with session(as_json=as_json, quiet=quiet, debug=debug) as run:
-        if not model.exists():
-            raise InputError(f"{model} does not exist; create a model with 'snekhorn embed --save-model'.")
-        if model.is_dir():
-            raise InputError(f"{model} is a folder; pass the file that 'snekhorn embed --save-model' wrote.")
+        _check_model_file(model)
         check_input(input)
         check_jobs(jobs)
         Outputs(out).check([model, input], force=force, several=False)
@@ -67,6 +64,19 @@ def transform(
         write_each(run, {out: lambda file: write_layouts(placed, file, escape_formulas=escape_formulas)})
         facts = {"model": str(model), "input": str(input), "n_points": len(Z), "files": {"table": str(out)}}
         run.result(facts, f"{len(Z):,} points placed\ntable:  {out}")
+
+
+def _check_model_file(path: Path) -> None:
+    """Raise if there is no such file, or if its name shows that it is not a model."""
+    if not path.exists():
+        raise InputError(f"{path} does not exist; create a model with 'snekhorn embed --save-model'.")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; pass the file that 'snekhorn embed --save-model' wrote.")
+    if path.suffix.lower() not in MODELS and path.name.lower().endswith(tuple(READERS)):
+        raise InputError(
+            f"{path} is a table of points or of a layout, not a model; pass first the model that 'snekhorn embed "
+            "--save-model' wrote (.npz), then the new points."
+        )
 
 
 def _steps(model: Any) -> list[Any]:

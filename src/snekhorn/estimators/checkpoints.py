@@ -27,14 +27,14 @@ from ..errors import InputError
 from ..geometry.costs import NeighborGraph, build_cost
 from ..geometry.distance_metrics import whitened
 from ..geometry.neighbor_search import graph_of_lists
-from ..io.npz_archive import NpzArchive, open_bounded, write_npz
+from ..io.npz_archive import MODEL_HEADER, NpzArchive, open_bounded, write_npz
 from ..io.safe_output import TEMPORARY, replacing
 from ..runtime.execution import Execution
 from ..runtime.user_warnings import warn
 from ..solvers.solve_report import SolveReport
 from .model_contents import COUNT, SOLVE_REPORT
 from .model_parts import Array, Arrays, Flag, Matrix, Number, Numbers, OrNone, Part, PartError, Record
-from .saved_models import HEADER, MAX_HEADER
+from .saved_models import MAX_HEADER
 
 FORMAT = 1
 SECONDS = 60.0  # between two states of the descent; a larger value loses more work, a smaller one takes more time
@@ -157,7 +157,7 @@ class Checkpoint:
         try:
             with open_bounded(path) as file:
                 archive = NpzArchive(file, compressed=False)
-                header = json.loads(archive.read_bytes(HEADER, MAX_HEADER))
+                header = json.loads(archive.read_bytes(MODEL_HEADER, MAX_HEADER))
                 if header["format"] != FORMAT:
                     raise PartError(f"it has format {header['format']!r:.20}, but this version reads only {FORMAT}")
                 self._check_same_run(header["run"])
@@ -181,7 +181,7 @@ class Checkpoint:
         header = json.dumps({"format": FORMAT, "run": self._run, "state": state})
         try:
             with replacing(self._path(stage)) as file:
-                write_npz(file, {HEADER: header}, arrays)
+                write_npz(file, {MODEL_HEADER: header}, arrays)
                 with open(file, "rb+") as written:
                     os.fsync(written.fileno())  # before it replaces the last state, which may be needed otherwise
         except InputError as error:

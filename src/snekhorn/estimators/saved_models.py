@@ -19,16 +19,15 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import InputError, InputTypeError
+from ..errors import InputError, InputTypeError, first_few
 from ..geometry.preprocessing import Preprocessing
-from ..io.npz_archive import NpzArchive, open_bounded, write_npz
+from ..io.npz_archive import MODEL_HEADER, NpzArchive, open_bounded, write_npz
 from ..io.safe_output import replacing
 from ..registry import METHODS, Entry
 from .model_contents import Parameter, contents_of, is_listed, listed_methods, load_class, names_of
 from .model_parts import Arrays, PartError
 
 FORMAT = 3
-HEADER = "header.json"
 EARLIER_HEADER = "header"  # of format 1
 MAX_HEADER = 16 << 20  # bytes; JSON takes up to twenty times its size in memory
 PIPELINE = "Pipeline"
@@ -55,13 +54,13 @@ def save(model: Any, path: Any, *, source: Mapping[str, Any] | None = None) -> N
     """
     header, arrays = _packed(model, source)
     with replacing(Path(path)) as file:
-        write_npz(file, {HEADER: header}, arrays)
+        write_npz(file, {MODEL_HEADER: header}, arrays)
 
 
 def write_model(model: Any, file: Path, *, source: Mapping[str, Any]) -> None:
     """Write a fitted model like `save`, for a caller that makes sure that the file is complete."""
     header, arrays = _packed(model, source)
-    write_npz(file, {HEADER: header}, arrays)
+    write_npz(file, {MODEL_HEADER: header}, arrays)
 
 
 def _packed(model: Any, source: Mapping[str, Any] | None) -> tuple[str, dict[str, Any]]:
@@ -104,6 +103,12 @@ def load_with_source(path: Any) -> tuple[Any, dict[str, Any]]:
     with open_bounded(path) as file:
         with _damage_reported(path):
             archive = NpzArchive(file, compressed=False)
+        if archive.names and not archive.is_model and EARLIER_HEADER not in archive.names:
+            raise InputError(
+                f"{path} holds the arrays {first_few(archive.names)}, not a model; pass a file that an estimator's "
+                "`save` or 'snekhorn embed --save-model' wrote."
+            )
+        with _damage_reported(path):
             header = _read_header(archive)
             version = header["format"]
         if version != FORMAT:
@@ -127,7 +132,7 @@ def _damage_reported(path: Any) -> Iterator[None]:
 def _read_header(archive: NpzArchive) -> dict[str, Any]:
     if EARLIER_HEADER in archive.names:
         return {"format": 1}
-    header = json.loads(archive.read_bytes(HEADER, MAX_HEADER))
+    header = json.loads(archive.read_bytes(MODEL_HEADER, MAX_HEADER))
     if not isinstance(header, dict) or type(header.get("format")) is not int:
         raise PartError("the header does not have a format")
     return header

@@ -35,6 +35,11 @@ def read_npz(path: Path, wanted: Wanted) -> Table:
         raise InputError(f"{path} is an NPY file, not an NPZ file as its suffix suggests; rename it to end in .npy.")
     with open_bounded(path) as file:
         archive = NpzArchive(file, compressed=True)
+        if archive.is_model:
+            raise InputError(
+                f"{path} is a saved model, which only 'snekhorn transform' and snekhorn.load take; pass a file of "
+                "points, or the table of a layout."
+            )
         arrays = {name: archive.read_array(name) for name in archive.names}
     if "format" in arrays:
         return as_table(path, _sparse_matrix(arrays), {}, wanted)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ..runtime.memory import require_memory
 
 SIGNATURE = b"PK\x03\x04"
+MODEL_HEADER = "header.json"  # entry of saved models and checkpoints
 MAX_READ = 8 << 20  # bytes; zipfile reads the table of contents at once, and 47 bytes of it take 600 bytes of memory
 MAX_HEADER = 10_000  # bytes of the description of an array, as in NumPy
 LARGEST_RATIO = 1032  # of deflate, by its specification
@@ -57,6 +58,11 @@ class NpzArchive:
                 raise BadZipFile(f"{name!r} is compressed or encrypted in a way that is not allowed here")
             if info.file_size > ratio * info.compress_size + (SLACK if ratio > 1 else 0):
                 raise BadZipFile(f"{name!r} declares {info.file_size} bytes, but has only {info.compress_size}")
+
+    @property
+    def is_model(self) -> bool:
+        """Whether the file is a saved model, not a file of arrays."""
+        return MODEL_HEADER in self._members
 
     def read_bytes(self, name: str, limit: int) -> bytes:
         """Return an entry of at most `limit` bytes."""

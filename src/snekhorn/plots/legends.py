@@ -31,10 +31,13 @@ BLUR = 2.5  # bins; if smaller, a few points that happen to be close outweigh th
 NEAR = 5  # bins around the densest bin whose points are averaged; a peak has points within sqrt(2) blurs
 MIN_SHARE = 0.6  # share of the density that a category needs at its densest place to be labelled there
 GAP = 2.0  # pixels between labels
+MAX_COVERED = 0.3  # share of its own points that a label may cover; more hides small groups, less moves many labels
+MARKER = 3.0  # pixels around the centre of a point, so that labels beside a group do not touch its points
 MAX_SHIFT = 3.0  # in label heights; labels moved farther would seem to name other points
 ROUNDS = 200  # maximum number of rounds of pushing labels apart
 LINE_LENGTH = 16  # characters
 HALO = Stroke(linewidth=3.0, foreground="white")
+NOTHING = np.empty((0, 2))
 LABEL_ID = "category"  # marks labels among the texts of the axes, and in SVG files
 
 
@@ -124,7 +127,8 @@ def make_room(legend: Legend) -> None:
 def draw_labels(ax: Axes, Z: Points, categories: Categories, *, insist: bool) -> bool:
     """Write the names of the categories on their points, and return whether this was possible.
 
-    Nothing is written if the names do not fit, or if a category dominates nowhere and `insist` is False.
+    Nothing is written if the names do not fit. If `insist` is False, nothing is written either if a category dominates
+    nowhere, or if the names of small groups do not fit beside them.
     """
     places, share = densest_places(Z, categories, np.array([ax.get_xlim(), ax.get_ylim()]))
     if not insist and share.min() < MIN_SHARE:
@@ -134,10 +138,13 @@ def draw_labels(ax: Axes, Z: Points, categories: Categories, *, insist: bool) ->
     texts = [_add_label(ax, place, name) for place, name in zip(places, names, strict=True)]
     extents = [text.get_window_extent() for text in texts]
     sizes = np.array([(extent.width, extent.height) for extent in extents]) + GAP
-    start = ax.transData.transform(places)
-    centers = push_apart(start, sizes, np.array(ax.get_window_extent().get_points()))
-    shift = np.abs(centers - start).max(axis=1)
-    if overlaps(centers, sizes).any() or (shift > MAX_SHIFT * sizes[:, 1]).any():
+    bounds = np.array(ax.get_window_extent().get_points())
+    pixels, on_points = ax.transData.transform(Z), ax.transData.transform(places)
+    start, groups = beside_small_groups(pixels, categories, on_points, sizes, top=bounds[1, 1])
+    centers = _free_places(start, sizes, bounds, groups)
+    if centers is None and insist:
+        centers = _free_places(on_points, sizes, bounds, groups[:0])
+    if centers is None:
         erase_labels(ax)
         return False
     for text, place in zip(texts, ax.transData.inverted().transform(centers), strict=True):
@@ -162,27 +169,62 @@ def densest_places(Z: Points, categories: Categories, box: Points) -> tuple[Poin
     return np.stack(sums, axis=1) / np.bincount(categories.codes[near], minlength=k)[:, None], share
 
 
-def push_apart(centers: Points, sizes: Points, bounds: Points) -> Points:
+def _free_places(start: Points, sizes: Points, bounds: Points, groups: Points) -> Points | None:
+    """Move labels off each other and off small groups; return None if they do not fit, or not near their points."""
+    fixed, fixed_sizes = groups.mean(axis=1), np.ptp(groups, axis=1)
+    centers = push_apart(start, sizes, bounds, fixed, fixed_sizes)
+    covering = overlaps(np.vstack([centers, fixed]), np.vstack([sizes, fixed_sizes]))[: len(centers)]
+    shift = np.abs(centers - start).max(axis=1)
+    return None if covering.any() or (shift > MAX_SHIFT * sizes[:, 1]).any() else centers
+
+
+def beside_small_groups(
+    pixels: Points, categories: Categories, places: Points, sizes: Points, *, top: float
+) -> tuple[Points, Points]:
+    """Move labels that would hide their own points above them, or below them where that would exceed the top.
+
+    Return the centres of the labels, and the lower-left and upper-right corners of the groups that would be hidden.
+    """
+    centers, groups = places.copy(), []
+    for code, (place, size) in enumerate(zip(places, sizes, strict=True)):
+        own = pixels[categories.codes == code]
+        distance = np.abs(own - place) / size
+        if (distance < 0.5).all(axis=1).mean() <= MAX_COVERED:
+            continue
+        group = own[(distance < 1.0).all(axis=1)]
+        corners = np.array([group.min(axis=0) - MARKER, group.max(axis=0) + MARKER])
+        above = corners[1, 1] + size[1] <= top
+        edge = corners[1, 1] + size[1] / 2.0 if above else corners[0, 1] - size[1] / 2.0
+        centers[code] = corners[:, 0].mean(), edge
+        groups.append(corners)
+    return centers, np.array(groups).reshape(-1, 2, 2)
+
+
+def push_apart(
+    centers: Points, sizes: Points, bounds: Points, fixed: Points = NOTHING, fixed_sizes: Points = NOTHING
+) -> Points:
     """Move overlapping boxes apart, each pair along the axis of least overlap, for a limited number of rounds.
 
-    Boxes stay within the bounds, given by their lower-left and upper-right corners.
+    Boxes stay within the bounds, given by their lower-left and upper-right corners. Fixed boxes do not move.
     """
+    n = len(centers)
     low = bounds[0] + sizes / 2.0
     high = np.maximum(bounds[1] - sizes / 2.0, low)
-    centers = centers.clip(low, high)
+    sizes = np.vstack([sizes, fixed_sizes])
+    places = np.vstack([centers.clip(low, high), fixed])
     for _ in range(ROUNDS):
-        pairs = np.argwhere(overlaps(centers, sizes))
+        pairs = np.argwhere(overlaps(places, sizes)[:n])
         if not pairs.size:
             break
         for i, j in pairs:
-            depth = (sizes[i] + sizes[j]) / 2.0 - np.abs(centers[i] - centers[j])
+            depth = (sizes[i] + sizes[j]) / 2.0 - np.abs(places[i] - places[j])
             axis = int(depth.argmin())
-            push = max(float(depth[axis]), 0.0) / 2.0 + 0.01  # a little extra, because rounding could leave an overlap
-            push = push if centers[i, axis] <= centers[j, axis] else -push
-            centers[i, axis] -= push
-            centers[j, axis] += push
-        centers = centers.clip(low, high)
-    return centers
+            push = max(float(depth[axis]), 0.0) + 0.02  # a little extra, because rounding could leave an overlap
+            push = push if places[i, axis] <= places[j, axis] else -push
+            places[i, axis] -= push / 2.0 if j < n else push
+            places[j, axis] += push / 2.0 if j < n else 0.0
+        places[:n] = places[:n].clip(low, high)
+    return places[:n]
 
 
 def overlaps(centers: Points, sizes: Points) -> NDArray[np.bool_]:

@@ -53,6 +53,13 @@ def start() -> None:
         take_screenshot(Path(folder, "digits.tsnekhorn.html"), IMAGES / "page.png")
 
 
+def demo() -> None:
+    """Run the demonstration, and keep its picture."""
+    with TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, str(IMAGES.parents[1] / "demo.py")], cwd=folder, check=True)
+        shutil.copy(f"{folder}/demo/demo.png", IMAGES / "demo.png")
+
+
 def take_screenshot(page: Path, picture: Path) -> None:
     """Take a screenshot of the page in a browser, with the mouse over a point."""
     from playwright.sync_api import sync_playwright
@@ -208,7 +215,7 @@ def _scores(P, y):
 
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
-    pictures = (start, rows, loss, methods, exaggerations, layouts, perplexity, choices, sizes)
+    pictures = (start, demo, rows, loss, methods, exaggerations, layouts, perplexity, choices, sizes)
     for draw in pictures:
         if draw.__name__ in (sys.argv[1:] or [each.__name__ for each in pictures]):
             draw()

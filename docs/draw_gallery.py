@@ -1,6 +1,6 @@
 """Draw the gallery: run `snekhorn embed` on a dozen data sets, keep small pictures, and write the page `gallery.md`.
 
-Run ``python docs/draw_gallery.py`` with the data sets in the folder of SNEKHORN_DATA; those of scikit-learn need no file.
+Run ``python docs/draw_gallery.py`` with the data sets in the folder of SNEKHORN_DATA.
 """
 
 import io
@@ -38,8 +38,8 @@ SETS = {
 }
 TEXT = f"""# Gallery
 
-Each picture is the result of the command below it, with snekhorn {__version__}. The files hold the points in an array `X`
-and the classes in an array `label`. [Write a file of your own](#files), or use any
+Each picture is the result of the command below it, with snekhorn {__version__}. The files hold the points in an array
+`X` and the classes in an array `label`. [Write a file of your own](#files), or use any
 [other format](command-line.md#formats). A picture is not evidence on its own: the command also prints
 [scores](reference/metrics.md), and [several perplexities](perplexity.md) show what depends on that choice.
 

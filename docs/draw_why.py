@@ -1,7 +1,7 @@
 """Draw the pictures of the page "Why snekhorn, and when not".
 
-Run ``python docs/draw_why.py`` from a clone, with openTSNE and umap-learn installed (``pip install .[bench]``) and MNIST
-in the folder of SNEKHORN_DATA. Layouts are computed with the defaults of each package at perplexity 30.
+Run ``python docs/draw_why.py`` from a clone, with openTSNE and umap-learn installed (``pip install .[bench]``) and
+MNIST in the folder of SNEKHORN_DATA. Layouts are computed with the defaults of each package at perplexity 30.
 """
 
 import json

@@ -28,7 +28,7 @@ SETS = {
     "cifar_resnet56": ("10,000 photographs (CIFAR-10, ResNet-56)", "--label label"),
     "coil20": ("1,440 photographs of objects (COIL-20)", "--label label --perplexity 10"),
     "umist": ("575 photographs of heads (UMIST)", "--label label --perplexity 10"),
-    "samples": ("1,000 samples of two kinds, unequal noise", "--label label --pca 0"),
+    "samples": ("1,000 samples of two kinds, unequal noise", "--label label"),
     "snareseq": ("1,047 cells, chromatin (SNAREseq)", "--label label --metric cosine"),
     "scgem": ("177 cells, gene expression (scGEM)", "--label label"),
     "su": ("102 tumours, gene expression", "--label label --perplexity 10"),

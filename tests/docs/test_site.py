@@ -13,7 +13,7 @@ import pytest
 from snekhorn.datasets import names
 from snekhorn.registry import AFFINITIES, METHODS
 
-from ..page.browser import ARGUMENTS, HANGS, chromium
+from ..page.browser import ARGUMENTS, chromium, wait_until
 from .pages import ROOT
 
 pytest.importorskip("mkdocs", reason="mkdocs is not installed")
@@ -133,10 +133,10 @@ def test_the_search_finds_pages_opened_from_the_disk(site, window, name):
     window.goto((site / name).as_uri())
     window.locator(".md-search__input").click()
     window.locator(".md-search__input").press_sequentially("checkpoint")
-    found = window.locator(".md-search-result__link")
-    found.first.wait_for(timeout=HANGS)
-    links = {link.evaluate("each => each.href") for link in found.all()}
-    assert any(link.startswith((site / "command-line.html").as_uri()) for link in links)
+    page = (site / "command-line.html").as_uri()
+    found = "links => links.map((link) => link.href)"  # at once, because the list changes while it is filled
+    links = window.locator(".md-search-result__link")
+    wait_until(window, lambda: any(link.startswith(page) for link in links.evaluate_all(found)))
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])

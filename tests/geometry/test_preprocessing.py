@@ -12,10 +12,9 @@ from sklearn.decomposition import PCA
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from snekhorn.errors import InputError
-from snekhorn.geometry.column_statistics import spread_ratio
+from snekhorn.geometry.column_statistics import ROWS_AT_ONCE, spreads
 from snekhorn.geometry.preprocessing import (
     FEW_COLUMNS,
-    ROWS_AT_ONCE,
     Preprocessing,
     principal_components,
 )
@@ -68,7 +67,7 @@ def test_standardized_columns(as_sparse):
     found = Preprocessing(standardize=True).fit_transform(given)
     np.testing.assert_allclose(found.std(axis=0), [1.0, 1.0, 1.0, 0.0, 1.0], rtol=1e-4)
     np.testing.assert_allclose(found.mean(axis=0), 0.0, atol=1e-6)
-    assert spread_ratio(X) == pytest.approx(1e6, rel=0.5)
+    np.testing.assert_allclose(spreads(given), X.std(axis=0), atol=1e-8)
     components = Preprocessing(standardize=True, n_components=3).fit_transform(given)
     expected = PCA(3, svd_solver="full").fit_transform(found)
     np.testing.assert_allclose(np.abs(components), np.abs(expected), atol=1e-8)
@@ -228,7 +227,7 @@ def test_the_share_of_the_variance(shape, standardize):
     scaled = X / X.std(axis=0) if standardize else X
     expected = PCA(5, svd_solver="full").fit(scaled).explained_variance_ratio_.sum()
     found = Preprocessing(standardize=standardize, n_components=5).fit(X).variance_kept_
-    assert found == pytest.approx(expected, rel=0.02 if shape[1] > FEW_COLUMNS else 1e-9)
+    assert found == pytest.approx(expected, rel=0.05 if shape[1] > FEW_COLUMNS else 1e-9)
     if not standardize:
         of_sparse = Preprocessing(n_components=5).fit(sparse.csr_matrix(X)).variance_kept_
         assert of_sparse == pytest.approx(expected, rel=1e-9)

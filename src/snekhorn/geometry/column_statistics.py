@@ -12,19 +12,21 @@ from scipy import sparse
 from ..errors import InputError
 from ..runtime.execution import choose_execution
 from .block_components import block_moments
-from .point_blocks import PointBlocks, as_blocks
+from .point_blocks import as_blocks
 
 ROWS_AT_ONCE = 4096  # rows converted to float64 at a time, so that a memory-mapped file is never copied in full
 
 Array = NDArray[Any]
 
 
-def spread_ratio(X: Any) -> float:
-    """Return the ratio of the largest to the smallest standard deviation, ignoring constant columns."""
+def spreads(X: Any) -> Array:
+    """Return the standard deviations of the columns, without missing values."""
     blocks = as_blocks(X)
-    deviations = column_moments(X)[1] if blocks is None else _deviations(blocks)
-    varying = deviations[deviations > 0.0]
-    return float(varying.max() / varying.min()) if varying.size else 1.0
+    if blocks is not None:
+        return block_moments(blocks, choose_execution(None), covariance=False).deviations
+    if not sparse.issparse(X) and X.dtype.kind == "f" and np.isnan(X).any():
+        return np.asarray(np.nanstd(X, axis=0, dtype=float))
+    return column_moments(X)[1]
 
 
 def column_medians(X: Array, names: Sequence[str] | None = None) -> Array:
@@ -75,10 +77,6 @@ def inverse(scale: Array) -> Array:
 def column_means(X: Any) -> Array:
     """Return the means of the columns."""
     return np.asarray(sum(block.sum(axis=0) for _, block in row_blocks(X)) / X.shape[0])
-
-
-def _deviations(blocks: PointBlocks) -> Array:
-    return block_moments(blocks, choose_execution(None), covariance=False).deviations
 
 
 def column_moments(X: Any) -> tuple[Array, Array]:

@@ -176,9 +176,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
                 _, axes, self.variance_kept_ = _principal_axes(X, k, self.random_state, execution)
                 self.components_ = np.ascontiguousarray(axes * inverse(self.scale_))
             else:
-                self.mean_, self.components_, self.variance_kept_ = _principal_axes(
-                    X, k, self.random_state, execution
-                )
+                self.mean_, self.components_, self.variance_kept_ = _principal_axes(X, k, self.random_state, execution)
         return self
 
     @one_blas_thread()

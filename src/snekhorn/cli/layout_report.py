@@ -27,6 +27,7 @@ MEANINGS = {
     "knn_accuracy": "accuracy of predicting a point's label from its 15 nearest neighbours in the layout",
     "silhouette": "of the labels in the layout: 1 = tight groups far apart, 0 = mixed groups",
 }
+ALL = 1.0 - 1e-9  # share of the variance that counts as all of it; less is never shown as 100%
 MOST_NAMES, FIRST_NAMES = 12, 4  # features that are listed in full; of more, only the first and the last
 SCORES_OF_LABELS, FEWEST_LABELLED = ("knn_accuracy", "silhouette"), 3
 NAMES = {name: name.replace("_", " ").replace("neighbor", "neighbour").replace("knn", "kNN") for name in MEANINGS}
@@ -162,8 +163,11 @@ class LayoutReport:
     def _reduced(self) -> str:
         if self.n_components is None:
             return ""
-        kept = "" if self.variance_kept is None else f" ({100.0 * self.variance_kept:.3g}% of the variance)"
-        return f", reduced to {self.n_components} principal components{kept}"
+        text = f", reduced to {self.n_components} principal components"
+        if self.variance_kept is None:
+            return text
+        percent = min(100.0 * self.variance_kept, 99.9) if self.variance_kept < ALL else 100.0
+        return f"{text}, which keep {percent:.3g}% of the variance"
 
     @property
     def _class_name(self) -> str:

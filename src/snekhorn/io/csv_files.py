@@ -20,8 +20,8 @@ from pyarrow import csv as arrow_csv
 
 from ..errors import InputError
 from .column_choice import matching_columns
-from .table import Plan, Table, Wanted, assemble, plan_columns
-from .text_columns import check_text_columns, decimal_mark, not_a_number, with_types
+from .table import Plan, Table, Wanted, assemble, is_number, plan_columns
+from .text_columns import check_first_row, check_text_columns, decimal_mark, not_a_number, with_types
 
 BLOCK_BYTES = 1 << 20  # the reader holds about forty blocks at once, so larger blocks take more memory
 LONGEST_LINE = 1 << 25  # characters, enough for a million columns; longer ones take more memory to look at
@@ -41,6 +41,7 @@ class CsvFormat:
     has_header: bool
     n_blank: int
     block_bytes: int
+    first_row: list[str]
 
     @property
     def read_options(self) -> arrow_csv.ReadOptions:
@@ -77,7 +78,7 @@ def _read(path: Path, wanted: Wanted) -> Table:
         raise _explained(path, error, form, plan.features, wanted) from error
     if wanted.columns is None and wanted.leading is None:
         excluded = matching_columns(path, wanted.exclude or (), form.names, form.names)
-        check_text_columns(path, table, {*excluded, wanted.label}, decimal=form.decimal)
+        check_text_columns(path, table, {*excluded, wanted.label}, form=form)
     table.metadata = with_types(table.metadata, {table.id, table.label}, decimal=form.decimal)
     return table
 
@@ -104,6 +105,7 @@ def _detect_format(path: Path, wanted: Wanted) -> CsvFormat:
         has_header=has_header,
         n_blank=n_blank,
         block_bytes=max(BLOCK_BYTES, MIN_ROWS_PER_BLOCK * len(first.encode())),
+        first_row=second_fields if has_header else fields,
     )
 
 
@@ -163,6 +165,8 @@ def _guess_schema(path: Path, form: CsvFormat, wanted: Wanted) -> pa.Schema:
     for i in reversed(range(len(form.names))):
         if form.names[i] == "" and pa.types.is_null(schema.field(i).type):
             schema = schema.remove(i)  # an empty column, because every line ends with a separator
+    if not any(is_number(kind) for kind in schema.types):
+        check_first_row(path, form)
     if wanted.of_model:  # read features of a model as numbers, so that the error names the bad value
         features = set(wanted.columns or ())
         schema = pa.schema([(f.name, pa.float64() if f.name in features else f.type) for f in schema])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,10 +13,13 @@ import pyarrow.compute as pc
 from ..errors import InputError
 from .table import Table
 
+if TYPE_CHECKING:
+    from .csv_files import CsvFormat
+
 NUMBER = r"^\s*[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?\s*$"
 DECIMAL = {
     ".": r"^\s*[-+]?[0-9]*[.][0-9]+([eE][-+]?[0-9]+)?\s*$",
-    ",": r"^\s*[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?\s*$",
+    ",": r"^\s*[-+]?[0-9.]*,[0-9]+([eE][-+]?[0-9]+)?\s*$",
 }
 # By decimal mark, in the syntax of Arrow. The first group of digits starts with 1 to 9: "0,123" has no thousands.
 THOUSANDS = {
@@ -39,18 +43,24 @@ def decimal_mark(lines: Iterable[list[str]]) -> str:
     return "," if commas > points else "."
 
 
-def check_text_columns(path: Path, table: Table, others: Collection[str | None], *, decimal: str) -> None:
-    """Raise if a column that was read as text is mostly numeric, unless it is the id or one of the others."""
-    other, word = (".", "points") if decimal == "," else (",", "commas")
+def check_text_columns(path: Path, table: Table, others: Collection[str | None], *, form: CsvFormat) -> None:
+    """Raise if a column that was read as text is mostly numeric, unless it is the id or one of the others.
+
+    If commas separate the columns, numbers with a decimal comma would be quoted, and more often are lists.
+    """
+    problems = {"thousands separators": THOUSANDS[form.decimal]}
+    if form.separator != ",":
+        other, word = (".", "points") if form.decimal == "," else (",", "commas")
+        problems[f"decimal {word}"] = DECIMAL[other]
     for name in table.metadata.column_names:
         column = table.metadata.column(name)
         if name == table.id or name in others or not pa.types.is_string(column.type):
             continue
-        for pattern, problem in ((THOUSANDS[decimal], "thousands separators"), (DECIMAL[other], f"decimal {word}")):
+        for problem, pattern in problems.items():
             matched = pc.match_substring_regex(column, pattern)
             if (pc.mean(matched).as_py() or 0.0) >= MOSTLY:
-                raise _wrong_marks(path, name, column.filter(matched)[0].as_py(), problem)
-        numbers = pc.match_substring_regex(column, NUMBER)
+                raise wrong_marks(path, name, column.filter(matched)[0].as_py(), problem)
+        numbers = pc.match_substring_regex(pc.replace_substring(column, form.decimal, "."), NUMBER)
         share = pc.mean(numbers).as_py()
         if share is not None and MOSTLY <= share < 1.0:
             row = pc.index(numbers, False).as_py()
@@ -103,7 +113,16 @@ def _cast(column: pa.ChunkedArray, kinds: list[pa.DataType]) -> pa.ChunkedArray 
     return None
 
 
-def _wrong_marks(path: Path, name: str, value: str, problem: str) -> InputError:
+def check_first_row(path: Path, form: CsvFormat) -> None:
+    """Raise if a value of the first row has thousands separators."""
+    values = pa.array(form.first_row[: len(form.names)], pa.string())
+    at = pc.index(pc.match_substring_regex(values, THOUSANDS[form.decimal]), True).as_py()
+    if at >= 0:
+        raise wrong_marks(path, form.names[at], form.first_row[at], "thousands separators")
+
+
+def wrong_marks(path: Path, name: str, value: str, problem: str) -> InputError:
+    """Return an error about numbers that were read as text."""
     remedy = "remove them" if problem.startswith("thousands") else "use the same decimal mark in all columns"
     return InputError(
         f"{path} has {problem} in column {name!r}, such as {value.strip()}; {remedy}, or leave out the column with "

@@ -176,7 +176,8 @@ def embed(  # noqa: PLR0913
         if outputs.html:
             note_page(run, fitted, points.X.shape[0])
         write_each(run, writers)
-        if outputs.table and report.scores and (standardize or metric not in ("sqeuclidean", "euclidean")):
+        comparable = report.scores and not points.scored_by_components
+        if outputs.table and comparable and (standardize or metric not in ("sqeuclidean", "euclidean")):
             command = source.evaluate_command(outputs.table, standardize=standardize, metric=metric)
             run.note(f"to compute these scores again: {command}")
         run.result(report.facts(outputs), report.text(outputs, run))

@@ -36,7 +36,7 @@ def test_scores_compare_with_the_input(folder, as_json, standardize):
 def test_the_summary_names_features_variance_and_balance(folder, snekhorn):
     text = snekhorn("embed", "digits.csv", *LABELS, "--out", "t.csv", "--pca", 10, "--standardize", *FAST).stdout
     assert "features: p0, p1, p2, p3, ..., p63\n" in text
-    assert "reduced to 10 principal components, which keep 5" in text
+    assert "reduced to 10 principal components, which keep 67.7% of the variance" in text
     assert "TSNEkhorn, perplexity 10, balance 0.5" in text
     assert "points, compared with the standardised columns)" in text
     command = "snekhorn evaluate digits.csv t.csv --label digit --id name --standardize"
@@ -107,7 +107,7 @@ def test_dates_are_a_colour_scale(folder, snekhorn, monkeypatch):
     _write("t.csv", {"a": RNG.normal(size=60), "b": RNG.normal(size=60), "day": days})
     snekhorn("embed", "t.csv", "--color", "day", "--plot", "t.png", "--html", "t.html", *FAST)
     assert drawn[0].dtype.kind == "f"
-    assert drawn[0].min() >= 2024.0
+    assert 2023.9 < drawn[0].min() < drawn[0].max() < 2025.0
     assert '"name":"day","kind":"time"' in (folder / "t.html").read_text()
 
 
@@ -179,7 +179,7 @@ BAD = {
     "missing": (["--missing", "mean"], "Invalid value for '--missing'"),
     "vector": (["--vector", "p1"], "--vector applies only to"),
     "exclude": (["--exclude", "q*"], "no column of digits.csv matches 'q*'"),
-    "all excluded": (["--exclude", "p*"], "--exclude leaves out all"),
+    "all excluded": (["--exclude", "p*,digit"], "--exclude leaves out all 65 features of digits.csv"),
     "nothing to exclude": (["--exclude", ","], "--exclude is ',', which has no values"),
     "metadata": (["--metadata", "none.csv"], "none.csv does not exist"),
     "metadata of other points": (["--metadata", "few.csv"], "digits.csv has 300 points, but few.csv has 2 rows"),

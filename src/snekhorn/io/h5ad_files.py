@@ -75,7 +75,7 @@ def _gene(adata: Any, name: str) -> tuple[Any, str] | None:
     """Return the values of a gene, and where they come from: raw if it exists, as in scanpy, otherwise X."""
     for place, part in (("raw.X", adata.raw), ("X", adata if _has_x(adata) else None)):
         if part is not None and name in part.var_names:
-            values = part[:, name].X  # of the cells, dense or sparse
+            values = part.X[:, [list(part.var_names).index(name)]]
             values = values.toarray() if sparse.issparse(values) else np.asarray(values)
             return pa.array(values.ravel().astype(float), from_pandas=True), place
     return None

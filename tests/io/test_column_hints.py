@@ -1,5 +1,7 @@
 """Columns that are probably no features, and labels and orientations that were not declared, are pointed out."""
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -12,8 +14,8 @@ N = 60
 MEASURED = {"a": RNG.normal(size=N), "b": RNG.normal(size=N)}
 
 
-def _notes(tmp_path, columns, **options):
-    arrow_csv.write_csv(pa.table(columns), tmp_path / "t.csv")
+def _notes(tmp_path, given, **options):
+    arrow_csv.write_csv(pa.table(given), tmp_path / "t.csv")
     return " | ".join(read_table(tmp_path / "t.csv", **options).notes)
 
 
@@ -35,8 +37,6 @@ def test_features(tmp_path, name, values, hint):
     if hint is None:
         assert notes == ""
     else:
-        import re
-
         assert re.search(hint, notes), notes
     assert _notes(tmp_path, {**MEASURED, name: values}, columns=["a", name]) == ""
 

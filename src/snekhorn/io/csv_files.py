@@ -26,7 +26,7 @@ from .text_columns import check_first_row, check_text_columns, decimal_mark, not
 BLOCK_BYTES = 1 << 20  # the reader holds about forty blocks at once, so larger blocks take more memory
 LONGEST_LINE = 1 << 25  # characters, enough for a million columns; longer ones take more memory to look at
 MIN_ROWS_PER_BLOCK = 4  # blocks grow for long rows, because a row must fit into a block
-SEPARATORS = (",", ";", "\t", "|")
+SEPARATORS = (",", ";", "\t", "|")  # only the first can also be a decimal mark
 SAMPLE_LINES = 200  # lines that show the decimal mark; with fewer, the first values may all be whole numbers
 UNREADABLE = (pa.ArrowInvalid, OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error)
 
@@ -86,7 +86,7 @@ def _read(path: Path, wanted: Wanted) -> Table:
 def _detect_format(path: Path, wanted: Wanted) -> CsvFormat:
     lines, n_blank = _first_lines(path)
     first, second = lines[0], lines[1] if len(lines) > 1 else ""
-    separator = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else max(SEPARATORS, key=first.count)
+    separator = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else _separator(first)
     fields = next(csv.reader([first], delimiter=separator), [])
     if len(fields) < 2 and wanted.columns is None and wanted.leading is None:
         raise InputError(
@@ -127,6 +127,14 @@ def _first_lines(path: Path) -> tuple[list[str], int]:
     if max(map(len, lines)) >= LONGEST_LINE:
         raise InputError(f"{path} has a line of more than {LONGEST_LINE:,} characters; put each point on its own line.")
     return lines, n_blank
+
+
+def _separator(line: str) -> str:
+    """Return the most frequent separator of a line; commas between digits are decimal if others separate numbers."""
+    for separator in SEPARATORS[1:]:
+        if separator in line and all(_is_number_text(field.replace(",", ".", 1)) for field in line.split(separator)):
+            return separator
+    return max(SEPARATORS, key=line.count)
 
 
 def _open_text(path: Path) -> IO[str]:

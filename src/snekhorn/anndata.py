@@ -13,7 +13,7 @@ from .errors import InputError, InputTypeError, did_you_mean
 from .estimators import NeighborEmbedding, TSNEkhorn
 from .geometry.costs import NEIGHBORS_PER_PERPLEXITY
 from .geometry.inputs import check_points
-from .io.matrix_files import DEFAULT_REP
+from .io.h5ad_files import DEFAULT_REP
 from .runtime.checks import check_choice
 from .runtime.execution import choose_execution
 from .runtime.sparse_format import check_sparse

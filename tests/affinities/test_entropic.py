@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from snekhorn.affinities import EntropicAffinity
+from snekhorn.affinities import EntropicAffinity, row_perplexities
+from snekhorn.datasets import make_heteroscedastic_multinomial
 
 from ..helpers import dense, entropies, row_gap, squared_distances
 
@@ -107,3 +108,11 @@ def test_lattices_in_float32_share_the_mass(n_neighbors):
     torus = np.concatenate([np.cos(lattice * 6 * np.pi / 7), np.sin(lattice * 6 * np.pi / 7)], axis=1)
     affinity = EntropicAffinity(1.5, self_loops=False, n_neighbors=n_neighbors)
     _assert_uniform_on_ties(affinity, torus.astype(np.float32))
+
+
+def test_the_search_for_a_bandwidth_does_not_cycle():
+    """Newton's method alternates between two bandwidths for ever on one of these rows."""
+    X, *_ = make_heteroscedastic_multinomial(1000)
+    affinity = EntropicAffinity(30, self_loops=False).fit(X)
+    assert affinity.report_.converged
+    np.testing.assert_allclose(row_perplexities(affinity.affinity_), 30.0, rtol=1e-9)

@@ -27,7 +27,12 @@ def test_a_table_a_picture_and_a_page(folder, snekhorn, files):
     assert table.num_rows == N
     assert (folder / "digits.tsnekhorn.png").read_bytes().startswith(b"\x89PNG")
     assert (folder / "digits.tsnekhorn.html").read_text().lstrip().lower().startswith("<!doctype html>")
-    for text in ("300 points, 64 columns", "perplexity 30: converged", "kNN accuracy", "digits.tsnekhorn.png"):
+    for text in (
+        "300 points, 64 columns",
+        "perplexity 30, balance 0.5: converged",
+        "kNN accuracy",
+        "digits.tsnekhorn.png",
+    ):
         assert text in result.stdout
     assert "reading digits.csv" in result.stderr
 
@@ -110,9 +115,10 @@ def test_several_exaggerations(folder, as_json, snekhorn, monkeypatch):
     found = read_layouts(folder / "digits.tsnekhorn.parquet")
     assert list(found.layouts) == ["e1", "e1.5", "e2"]
     assert [layout["exaggeration"] for layout in facts["layouts"]] == [1, 1.5, 2]
-    X = principal_components(read_table("digits.csv", label="digit", id="name").X, 50)
+    X = read_table("digits.csv", label="digit", id="name").X
+    components = principal_components(X, 50)
     for (key, Z), layout in zip(found.layouts.items(), facts["layouts"], strict=True):
-        np.testing.assert_array_equal(Z, package.TSNEkhorn(exaggeration=float(key[1:])).fit_transform(X))
+        np.testing.assert_array_equal(Z, package.TSNEkhorn(exaggeration=float(key[1:])).fit_transform(components))
         assert layout["scores"] == pytest.approx(package.metrics.evaluate(X, Z, found.metadata["digit"].to_numpy()))
     (((layouts, _), how),) = sheets
     assert list(layouts) == ["exaggeration 1", "exaggeration 1.5", "exaggeration 2"]
@@ -136,7 +142,7 @@ def test_perplexities_and_exaggerations(folder, snekhorn, monkeypatch):
     lines = [line.split() for line in result.stdout.splitlines()]
     assert ["perplexity", "5", "5", "10", "10", "30", "30"] in lines
     assert ["exaggeration", "1", "2", "1", "2", "1", "2"] in lines
-    assert "TSNEkhorn, perplexity 10, exaggeration 2: " in result.stdout
+    assert "TSNEkhorn, perplexity 10, exaggeration 2, balance 0.5: " in result.stdout
     assert "--exaggeration lists 1 more than once; it is used once." in result.stderr
     assert "computing 6 layouts of 300 points, perplexity 5, 10, 30; exaggeration 1, 2" in result.stderr
     assert sheets[0]["columns"] == 2
@@ -144,7 +150,7 @@ def test_perplexities_and_exaggerations(folder, snekhorn, monkeypatch):
 
 def test_one_exaggeration_gives_a_layout_that_can_be_saved(folder, snekhorn):
     result = snekhorn("embed", "digits.csv", *LABELS, "--exaggeration", 2, "--save-model", "m.npz", "--out", "t.npy")
-    assert "TSNEkhorn, perplexity 30, exaggeration 2: converged" in result.stdout
+    assert "TSNEkhorn, perplexity 30, exaggeration 2, balance 0.5: converged" in result.stdout
     snekhorn("transform", "m.npz", "digits.csv", "--out", "placed.npy", "--quiet")
     np.testing.assert_allclose(np.load("placed.npy"), np.load("t.npy"), atol=1e-6)
 
@@ -331,7 +337,7 @@ def test_columns_of_different_units(folder, as_json):
     plain = as_json("embed", "t.npy", "--out", "a.npy", *FAST)
     assert any("--standardize" in text for text in plain["warnings"])
     scaled = as_json("embed", "t.npy", "--out", "b.npy", "--standardize", *FAST)
-    assert not any("--standardize" in text for text in scaled["warnings"])
+    assert not any("standard deviations" in text for text in scaled["warnings"])
     assert scaled["n_principal_components"] is None
 
 

@@ -213,7 +213,7 @@ def test_the_remedy_for_an_affinity_that_cannot_be_saved(X, tmp_path):
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-@pytest.mark.parametrize("parameters", [{}, {"standardize": True}, {"n_components": 2}])
+@pytest.mark.parametrize("parameters", [{}, {"standardize": True}, {"n_components": 2}, {"missing": "median"}])
 def test_pipelines(X, frame, parameters, tmp_path):
     names = ["a", "ß", "a longer name"]
     points = frame(dict(zip(names, X.T, strict=True)))

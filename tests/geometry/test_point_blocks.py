@@ -9,8 +9,9 @@ from sklearn.decomposition import PCA
 
 from snekhorn.errors import InputError
 from snekhorn.geometry import point_blocks
+from snekhorn.geometry.column_statistics import spreads
 from snekhorn.geometry.point_blocks import PointBlocks, as_blocks
-from snekhorn.geometry.preprocessing import FEW_COLUMNS, Preprocessing, spread_ratio
+from snekhorn.geometry.preprocessing import FEW_COLUMNS, Preprocessing
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(500, 60)) @ RNG.normal(size=(60, 60)) + RNG.normal(size=60) * 100.0
@@ -101,10 +102,12 @@ def test_components_of_blocks(sizes, standardize, monkeypatch):
     points = X.copy()
     points[:, 9] = 0.1  # its mean rounds to another number
     scaled = (points - points.mean(axis=0)) / np.where(np.ptp(points, axis=0) > 0.0, points.std(axis=0), 1.0)
-    expected = PCA(5, svd_solver="full").fit_transform(scaled if standardize else points)
+    pca = PCA(5, svd_solver="full").fit(scaled if standardize else points)
+    expected = pca.transform(scaled if standardize else points)
     blocks, read = divided(points, sizes)
     preprocessing = Preprocessing(standardize=standardize, n_components=5).fit(blocks)
     assert len(read) == np.count_nonzero(sizes)  # in one pass
+    assert preprocessing.variance_kept_ == pytest.approx(pca.explained_variance_ratio_.sum())
     found = preprocessing.transform(blocks)
     assert found.dtype == np.float32
     np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-5 * np.abs(expected).max())
@@ -124,7 +127,7 @@ def test_standardized_blocks():
     np.testing.assert_allclose(found.std(axis=0), 1.0, rtol=1e-4)
     np.testing.assert_allclose(found.mean(axis=0, dtype=float), 0.0, atol=1e-4)
     np.testing.assert_array_equal(found, preprocessing.transform(points))
-    assert spread_ratio(divided(points, [250, 250])[0]) == pytest.approx(spread_ratio(points))
+    np.testing.assert_allclose(spreads(divided(points, [250, 250])[0]), spreads(points))
 
 
 @pytest.mark.parametrize("scale", [1e-40, 1e40])
@@ -150,7 +153,9 @@ def test_components_of_many_columns(as_sparse, standardize):
     expected = (vectors * np.sqrt(np.maximum(variances, 0.0)))[:, :-5:-1]
     given = sparse.csr_matrix(points) if as_sparse else points
     blocks, _ = divided(given, [150, 50])
-    found = Preprocessing(standardize=standardize, n_components=4).fit_transform(blocks)
+    preprocessing = Preprocessing(standardize=standardize, n_components=4).fit(blocks)
+    found = preprocessing.transform(blocks)
+    assert preprocessing.variance_kept_ == pytest.approx(variances[-4:].sum() / variances.sum(), rel=1e-4)
     np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-3 * np.abs(expected).max())
 
 

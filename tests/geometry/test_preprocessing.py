@@ -12,12 +12,11 @@ from sklearn.decomposition import PCA
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from snekhorn.errors import InputError
+from snekhorn.geometry.column_statistics import ROWS_AT_ONCE, spreads
 from snekhorn.geometry.preprocessing import (
     FEW_COLUMNS,
-    ROWS_AT_ONCE,
     Preprocessing,
     principal_components,
-    spread_ratio,
 )
 
 RNG = np.random.default_rng(0)
@@ -25,7 +24,12 @@ NAMES = ["a", "b", "c", "d", "e"]
 
 
 @parametrize_with_checks(
-    [Preprocessing(), Preprocessing(standardize=True), Preprocessing(standardize=True, n_components=1)],
+    [
+        Preprocessing(),
+        Preprocessing(standardize=True),
+        Preprocessing(standardize=True, n_components=1),
+        Preprocessing(missing="median", n_components=1),
+    ],
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -63,7 +67,7 @@ def test_standardized_columns(as_sparse):
     found = Preprocessing(standardize=True).fit_transform(given)
     np.testing.assert_allclose(found.std(axis=0), [1.0, 1.0, 1.0, 0.0, 1.0], rtol=1e-4)
     np.testing.assert_allclose(found.mean(axis=0), 0.0, atol=1e-6)
-    assert spread_ratio(X) == pytest.approx(1e6, rel=0.5)
+    np.testing.assert_allclose(spreads(given), X.std(axis=0), rtol=1e-6, atol=1e-4)
     components = Preprocessing(standardize=True, n_components=3).fit_transform(given)
     expected = PCA(3, svd_solver="full").fit_transform(found)
     np.testing.assert_allclose(np.abs(components), np.abs(expected), atol=1e-8)
@@ -169,5 +173,66 @@ def test_names_of_components_and_output_frames():
     assert list(preprocessing.fit_transform(frame).columns) == ["pca0", "pca1"]
     again = pickle.loads(pickle.dumps(preprocessing))
     pd.testing.assert_frame_equal(again.transform(frame), preprocessing.transform(frame))
-    defaults = {"n_jobs": None, "random_state": 0, "standardize": False}
+    defaults = {"missing": "error", "n_jobs": None, "random_state": 0, "standardize": False}
     assert clone(preprocessing).get_params() == {"n_components": 2, **defaults}
+
+
+def _with_holes():
+    X = RNG.normal(size=(60, 5)) * [1.0, 2.0, 3.0, 4.0, 5.0]
+    X[RNG.random(X.shape) < 0.2] = np.nan
+    return X
+
+
+@pytest.mark.parametrize("parameters", [{}, {"standardize": True}, {"standardize": True, "n_components": 2}])
+def test_medians_fill_in_missing_values_before_the_rest(parameters):
+    X = _with_holes()
+    complete = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
+    found = Preprocessing(missing="median", **parameters).fit(X)
+    expected = Preprocessing(**parameters).fit(complete)
+    np.testing.assert_array_equal(found.transform(X), expected.transform(complete))
+    new = np.full((1, 5), np.nan)  # new points get the medians of the points of fit
+    np.testing.assert_array_equal(found.transform(new), expected.transform(np.nanmedian(X, axis=0)[None]))
+
+
+def test_float32_stays_float32_where_values_are_filled_in():
+    X = _with_holes().astype(np.float32)
+    assert Preprocessing(missing="median").fit_transform(X).dtype == np.float32
+
+
+def test_missing_values_are_errors_by_default():
+    with pytest.raises(InputError, match="X contains nan"):
+        Preprocessing().fit(_with_holes())
+
+
+def test_what_medians_cannot_fill_in():
+    X = _with_holes()
+    X[:, 2] = np.nan
+    with pytest.raises(InputError, match="column 'c' has no values, so it has no median"):
+        Preprocessing(missing="median").fit(X, feature_names=NAMES)
+    X[:, 2] = 1.0
+    X[3, 2] = np.inf
+    with pytest.raises(InputError, match="X contains inf at row 3, column 2; infinity is not a missing value"):
+        Preprocessing(missing="median").fit(X)
+    with pytest.raises(InputError, match="missing must be one of 'error', 'median'; got 'mean'"):
+        Preprocessing(missing="mean").fit(X)
+    X[3, 2] = np.nan
+    with pytest.raises(InputError, match="X contains nan"):
+        Preprocessing(missing="median").fit(sparse.csr_matrix(X))
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("shape", [(80, 30), (20, 60), (40, FEW_COLUMNS + 10)])
+def test_the_share_of_the_variance(shape, standardize):
+    X = RNG.normal(size=shape) * np.linspace(1.0, 9.0, shape[1])
+    scaled = X / X.std(axis=0) if standardize else X
+    expected = PCA(5, svd_solver="full").fit(scaled).explained_variance_ratio_.sum()
+    found = Preprocessing(standardize=standardize, n_components=5).fit(X).variance_kept_
+    assert found == pytest.approx(expected, rel=0.05 if shape[1] > FEW_COLUMNS else 1e-9)
+    if not standardize:
+        of_sparse = Preprocessing(n_components=5).fit(sparse.csr_matrix(X)).variance_kept_
+        assert of_sparse == pytest.approx(expected, rel=1e-9)
+
+
+def test_all_of_no_variance_is_kept():
+    assert Preprocessing(n_components=2).fit(np.ones((10, 5))).variance_kept_ == 1.0
+    assert Preprocessing().fit(np.ones((10, 5))).variance_kept_ is None

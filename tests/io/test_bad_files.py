@@ -43,15 +43,22 @@ TEXTS = {
         {},
         r"row 21, column 'b' is '\?', which is not a number",
     ),
-    "decimal commas": ("a;b\n1,5;2,5\n3,5;4,5\n", {}, r"decimal commas"),
+    "two decimal marks": (
+        "a;b;c\n1,5;2,5;1.5\n3,5;4,5;2.5\n",
+        {},
+        r"decimal points in column 'c', such as 1.5; use the same decimal mark in all columns.*--exclude",
+    ),
+    "mostly decimal points": ("a;b;c\n1.5;2.5;1,5\n3.5;4.5;2,5\n", {}, r"decimal commas in column 'c', such as 1,5"),
     "ragged": ("a,b\n1,2\n3,4,5\n", {}, r"row 2 has 3 values, but the first line has 2"),
-    "some decimal commas": ("a;b;c\n1,5;2,5;3\n3,5;4,5;4\n", {}, r"decimal commas, such as 1,5 in column 'a'"),
-    "decimal commas and exponents": ("a;b\n1,5e-3;2,5\n3,5e-3;4,5\n", {}, r"decimal commas"),
     "thousands and decimal commas": (
         "a;b\n1.000,5;2\n3.000,5;4\n",
         {},
-        r"such as 1.000,5 in column 'a'",
+        r"thousands separators in column 'a', such as 1.000,5; remove them, or .*--exclude",
     ),
+    "thousands": ('a,b,c\n"1,000",2,3\n"3,000,000",4,4\n', {}, r"thousands separators in column 'a', such as 1,000"),
+    "thousands everywhere": ('a,b\n"1,000","2,500"\n"3,000","4,000"\n', {}, r"thousands separators in column 'a'"),
+    "spaces": ("a,b,c\n1 000,2,3\n3 000,4,4\n", {}, r"thousands separators in column 'a', such as 1 000"),
+    "a text among decimal commas": ("a;b\n" + "1,5;2,5\n" * 20 + "1,5;?\n", {}, r"row 21, column 'b' is '\?'"),
     "ragged below blank lines": ("a,b\n1,2\n\n\n3,4,5\n", {}, r"row 2 has 3 values"),
     "one column of numbers": ("a,kind\n1,u\n2,v\n", {}, r"only one numeric column, 'a'.*--columns"),
 }
@@ -185,7 +192,7 @@ def test_parquet_with_nan(tmp_path):
         (np.zeros(3), r"shape \(3,\)"),
         (np.array([["a", "b"]]), "array of <U1"),
         (np.zeros((0, 3)), "0 rows"),
-        (np.array([[1.0, np.nan]]), r"row 1, column 'column_2' is nan"),
+        (np.array([[1.0, np.nan]]), r"row 1, column 'column_2' is empty or not a number"),
     ],
 )
 def test_arrays(array, message, tmp_path):
@@ -196,7 +203,9 @@ def test_arrays(array, message, tmp_path):
 
 def test_npz_with_two_tables(tmp_path):
     np.savez(tmp_path / "t.npz", a=np.zeros((3, 2)), b=np.zeros((3, 2)))
-    with pytest.raises(InputError, match=r"2 two-dimensional numeric arrays among a, b; name .* X"):
+    with pytest.raises(
+        InputError, match=r"2 arrays that could be the points: 'a' \(3 x 2\), 'b' \(3 x 2\); .*--vector a"
+    ):
         read_table(tmp_path / "t.npz")
 
 

@@ -8,7 +8,7 @@ from pyarrow import parquet
 from snekhorn.errors import InputError
 from snekhorn.geometry import point_blocks
 from snekhorn.geometry.point_blocks import PointBlocks
-from snekhorn.io import block_files, matrix_files, read_table
+from snekhorn.io import block_files, h5ad_files, read_table
 
 X = np.random.default_rng(0).normal(size=(90, 4)).astype(np.float32)
 KIND = [f"k{i % 3}" for i in range(90)]
@@ -45,8 +45,7 @@ def test_npy_blocks_in_the_order_of_their_numbers(tmp_path):
     assert table.columns == ["column_1", "column_2", "column_3", "column_4"]
     assert table.metadata.num_rows == 90
     np.testing.assert_array_equal(read_table(tmp_path, columns=["column_3"]).X.to_array(), X[:, [2]])
-    table.keep("column_2")
-    np.testing.assert_array_equal(table.values("column_2"), X[:, 1])
+    np.testing.assert_array_equal(table.with_features(["column_2"])["column_2"].to_numpy(), X[:, 1])
 
 
 @pytest.mark.usefixtures("small_pieces")
@@ -87,7 +86,7 @@ def test_the_x_of_a_large_h5ad_file_is_read_by_blocks(kind, tmp_path, monkeypatc
 
     given = X if kind == "dense" else sparse.csr_matrix(X) if kind == "csr" else sparse.csc_matrix(X)
     anndata.AnnData(given).write_h5ad(tmp_path / "X.h5ad")
-    monkeypatch.setattr(matrix_files, "LARGE", X.size - 1)
+    monkeypatch.setattr(h5ad_files, "LARGE", X.size - 1)
     table = read_table(tmp_path / "X.h5ad", rep="X")
     assert isinstance(table.X, PointBlocks) == (kind != "csc")  # its rows cannot be read alone
     found = table.X.toarray() if kind == "csc" else table.X.to_array()

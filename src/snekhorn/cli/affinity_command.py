@@ -46,9 +46,13 @@ def affinity(  # noqa: PLR0913
     ] = True,
     out: Annotated[Path, typer.Option("--out", "-o", help="Sparse matrix: .npz (SciPy) or .mtx.")],
     columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    vector: options.Vector = None,
     label: options.Label = None,
     id: options.Id = None,
     rep: options.Rep = None,
+    missing: options.Missing = "error",
+    transpose: options.Transpose = False,
     metric: options.Metric = "sqeuclidean",
     pca: options.Pca = None,
     standardize: options.Standardize = False,
@@ -72,7 +76,17 @@ def affinity(  # noqa: PLR0913
             raise InputError(f"--neighbors must be at least 0, got {neighbors}.")
         check_files([(out, (".npz", ".mtx"))], [input], force=force)
         model = _make_affinity(run, kind, perplexities)
-        source = Source(input, split(columns, "--columns"), label, id, rep)
+        source = Source(
+            input,
+            split(columns, "--columns"),
+            label,
+            id,
+            rep,
+            exclude=split(exclude, "--exclude"),
+            vector=vector,
+            missing=missing,
+            transpose=transpose,
+        )
         points = read_points(run, source, metric=metric, pca=pca, standardize=standardize, seed=seed, n_jobs=jobs)
         model.set_params(metric=metric, n_neighbors=neighbors or "auto", self_loops=self_loops, n_jobs=jobs)
         with run.stage("affinity", f"computing the {kind} affinity of {points.X.shape[0]:,} points"):

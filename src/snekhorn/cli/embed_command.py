@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -42,7 +42,12 @@ def embed(  # noqa: PLR0913
     label: options.Label = None,
     id: options.Id = None,
     columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    vector: options.Vector = None,
     rep: options.Rep = None,
+    metadata: options.Metadata = None,
+    missing: options.Missing = "error",
+    transpose: options.Transpose = False,
     metric: options.Metric = "sqeuclidean",
     pca: options.Pca = None,
     standardize: options.Standardize = False,
@@ -71,7 +76,14 @@ def embed(  # noqa: PLR0913
     checkpoint: Annotated[
         Path | None, typer.Option(help="Folder for the state of a long run; the same command resumes from it.")
     ] = None,
-    color: Annotated[str | None, typer.Option(help="Column to colour the points by.  (default: the label)")] = None,
+    color: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column to colour by: metadata, a feature, or a gene of an H5AD file; of several, separated by "
+            "commas, the page also offers the others.  (default: the label)",
+            metavar='A[,B,"C,D"...]',
+        ),
+    ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the plot and the page.  (default: the file name)")] = None,
     scores: Annotated[bool, typer.Option(help="Measure how faithful the layout is to the data.")] = True,
     escape_formulas: options.EscapeFormulas = False,
@@ -102,7 +114,21 @@ def embed(  # noqa: PLR0913
         )
         outputs = Outputs(out, plot, html, save_model)
         outputs = outputs if outputs.paths else default_outputs(input, method)
-        outputs.check([input], force=force, several=values.several)
+        colors = tuple(split(color, "--color") or ())
+        source = Source(
+            input,
+            split(columns, "--columns"),
+            label,
+            id,
+            rep,
+            exclude=split(exclude, "--exclude"),
+            vector=vector,
+            metadata=metadata,
+            missing=missing,
+            transpose=transpose,
+            colors=colors,
+        )
+        outputs.check(source.files, force=force, several=values.several)
         if checkpoint is not None:
             _check_checkpoint(run, checkpoint, several=values.several)
         if dimensions != 2 and outputs.html is not None:
@@ -123,7 +149,6 @@ def embed(  # noqa: PLR0913
             checkpoint=checkpoint,
         )
         model.check_parameters()  # before a long file is read
-        source = Source(input, split(columns, "--columns"), label, id, rep)
         points = read_points(
             run,
             source,
@@ -134,7 +159,7 @@ def embed(  # noqa: PLR0913
             n_jobs=jobs,
             check_resources=model.check_resources,
         )
-        _check_color(run, points.table, color)
+        _check_colors(points.table, colors)
         fitted = _fit(run, model, points.X, values)
         report = LayoutReport.of(input, method, points, fitted)
         if scores and not run.interrupted:
@@ -144,13 +169,17 @@ def embed(  # noqa: PLR0913
             report,
             points,
             fitted,
-            color=color or label,
+            colors=colors or ((label,) if label else ()),
             title=input.name if title is None else title,
             escape_formulas=escape_formulas,
         )
         if outputs.html:
             note_page(run, fitted, points.X.shape[0], outputs.table)
         write_each(run, writers)
+        comparable = report.scores and not points.scored_by_components
+        if outputs.table and comparable and (standardize or metric not in ("sqeuclidean", "euclidean")):
+            command = source.evaluate_command(outputs.table, standardize=standardize, metric=metric)
+            run.note(f"to compute these scores again: {command}")
         run.result(report.facts(outputs), report.text(outputs, run))
 
 
@@ -166,16 +195,12 @@ def _check_checkpoint(run: Session, folder: Path, *, several: bool) -> None:
         run.note(f"resuming from the {stages[-1]} in {folder}")
 
 
-def _check_color(run: Session, table: Table, color: str | None) -> None:
-    """Raise if the column to colour by does not exist; if it is a feature, copy it to the metadata."""
-    if color is None:
-        return
-    known = table.metadata.column_names
-    if color not in known and color in table.columns:
-        table.keep(color)
-        run.note(f"column {color!r} is also a feature; to use it for colour only, list the features with --columns")
-    elif color not in known:
-        raise InputError(f"--color: there is no column {color!r}; {did_you_mean(color, [*known, *table.columns])}")
+def _check_colors(table: Table, colors: Iterable[str]) -> None:
+    """Raise if a column to colour by does not exist."""
+    known = [*table.metadata.column_names, *table.columns]
+    for name in colors:
+        if name not in known:
+            raise InputError(f"--color: there is no column {name!r}; {did_you_mean(name, known)}")
 
 
 def _fit(run: Session, model: NeighborEmbedding, X: Any, values: LayoutValues) -> dict[str, NeighborEmbedding]:
@@ -221,7 +246,7 @@ def _measure(
     metric = "euclidean" if metric == "sqeuclidean" else metric
     with run.stage("scores", "computing the scores"):
         try:
-            report.scores = measure(run, points.X, layouts, points.table, metric=metric, n_jobs=jobs)
+            report.scores = measure(run, points.scored(), layouts, points.table, metric=metric, n_jobs=jobs)
         except KeyboardInterrupt:
             run.interrupted = True
             run.note("interrupted; the layout is kept, without scores")
@@ -237,12 +262,14 @@ def _writers(
     points: Points,
     fitted: dict[str, NeighborEmbedding],
     *,
-    color: str | None,
+    colors: tuple[str, ...],
     title: str,
     escape_formulas: bool,
 ) -> dict[Path, Callable[[Path], None]]:
     """Return a function for each requested file; layouts with a key are labelled with their settings."""
-    found = Layouts({key: model.embedding_ for key, model in fitted.items()}, points.table.metadata)
+    kept = points.table.with_features(points.kept_features(colors))
+    found = Layouts({key: model.embedding_ for key, model in fitted.items()}, kept)
+    color = colors[0] if colors else None
     first, model = next(iter(fitted.items()))
     writers: dict[Path, Callable[[Path], None]] = {}
     if outputs.table:

@@ -33,7 +33,12 @@ def evaluate(  # noqa: PLR0913
     label: options.Label = None,
     id: options.Id = None,
     columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    vector: options.Vector = None,
     rep: options.Rep = None,
+    metadata: options.Metadata = None,
+    missing: options.Missing = "error",
+    transpose: options.Transpose = False,
     standardize: options.Standardize = False,
     coordinates: options.Coordinates = None,
     metric: options.Metric = "euclidean",
@@ -62,22 +67,36 @@ def evaluate(  # noqa: PLR0913
         from ..geometry.preprocessing import Preprocessing
 
         check_metric(metric)
+        source = Source(
+            input,
+            split(columns, "--columns"),
+            label,
+            id,
+            rep,
+            exclude=split(exclude, "--exclude"),
+            vector=vector,
+            metadata=metadata,
+            missing=missing,
+            transpose=transpose,
+        )
         with run.stage("read", f"reading {input} and {embedding}"):
-            table = Source(input, split(columns, "--columns"), label, id, rep).read()
+            table = source.read()
             found = read_layouts(embedding, columns=split(coordinates, "--coordinates"))
             _check_lengths(input, embedding, table, found)
             order = _match_rows(run, input, embedding, table, found, asked=id is not None)
-        if standardize:
-            table.X = Preprocessing(standardize=True).fit_transform(table.X)
-        else:
+        if not standardize:
             note_unequal_columns(run, table)
+        if standardize or missing == "median":
+            rule: Any = "median" if missing == "median" else "error"
+            table.X = Preprocessing(standardize=standardize, missing=rule).fit_transform(table.X)
         with run.stage("scores", "computing the scores"):
             layouts = [Z[order] for Z in found.layouts.values()]
             measured = measure(run, table.X, layouts, table, metric=metric, sample=sample or "auto", n_jobs=jobs)
             scores = dict(zip(found.layouts, measured, strict=True))
+        scored_by = "the standardised columns" if standardize else ""
         facts = {"input": str(input), "embedding": str(embedding), "n_points": len(order)}
         facts["scores"] = scores if len(scores) > 1 else next(iter(scores.values()))
-        run.result(facts, "\n".join(score_lines(list(scores.values()), list(scores))))
+        run.result(facts, "\n".join(score_lines(list(scores.values()), list(scores), scored_by=scored_by)))
 
 
 def _check_lengths(input: Path, embedding: Path, table: Table, found: Layouts) -> None:

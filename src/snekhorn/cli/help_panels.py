@@ -7,7 +7,10 @@ from typing import Any
 from typer.core import TyperCommand, TyperOption
 
 PANELS = {
-    "Input": ("label", "id", "columns", "rep", "coordinates", "pca", "standardize", "metric"),
+    "Input": (
+        *("label", "id", "metadata", "columns", "exclude", "vector", "transpose", "rep", "coordinates"),
+        *("missing", "pca", "standardize", "metric"),
+    ),
     "Method": (
         "kind",
         "perplexity",

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import shlex
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import InputError
 from ..geometry.point_blocks import MANY_COLUMNS, PointBlocks
+from ..io.missing_values import Rule
 from ..io.table_files import has_numbered_columns
 from .session import Session
 
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
     from ..io import Table
 
 FEW_ROWS = 10  # with fewer rows, distinct values do not show whether a column is a label or an id
+MOST_KEPT = 2_000_000  # values of features that are written next to the metadata; more make large pages
 UNEQUAL = 100.0  # ratio of standard deviations above which columns probably have different units
 
 
@@ -30,18 +35,48 @@ class Source:
     id: str | None = None
     rep: str | None = None
     of_model: bool = False  # whether `columns` are the features of a saved model
+    exclude: list[str] | None = None
+    vector: str | None = None
+    metadata: Path | None = None
+    missing: Rule = "error"
+    transpose: bool = False
+    colors: tuple[str, ...] = ()  # genes of an H5AD file to add to the metadata
+
+    @property
+    def files(self) -> list[Path]:
+        """Files to read."""
+        return [self.path] if self.metadata is None else [self.path, self.metadata]
 
     def read(self) -> Table:
         from ..io import read_table
 
-        return read_table(
-            self.path, columns=self.columns, label=self.label, id=self.id, rep=self.rep, of_model=self.of_model
-        )
+        options = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "path"}
+        return read_table(self.path, **options)
 
     def column_names(self, table: Table) -> list[str] | None:
         """Return the column names, or None if the columns are only numbered."""
-        numbered = self.columns is None and has_numbered_columns(self.path)
-        return None if numbered else table.columns
+        chosen = self.columns is not None or self.exclude is not None
+        return None if not chosen and has_numbered_columns(self.path) else table.columns
+
+    def evaluate_command(self, layout: Path, *, standardize: bool, metric: str) -> str:
+        """Return the command that scores a layout of these points in the same way."""
+        words = ["snekhorn", "evaluate", str(self.path), str(layout)]
+        for name in ("columns", "exclude"):
+            if (values := getattr(self, name)) is not None:
+                words += [f"--{name}", ",".join(f'"{value}"' if "," in value else value for value in values)]
+        for name in ("label", "id", "rep", "vector", "metadata"):
+            if (value := getattr(self, name)) is not None:
+                words += [f"--{name}", str(value)]
+        words += ["--missing", self.missing] if self.missing != "error" else []
+        words += ["--transpose"] if self.transpose else []
+        words += ["--standardize"] if standardize else []
+        words += ["--metric", metric] if metric not in ("sqeuclidean", "euclidean") else []
+        return shlex.join(words)
+
+    def facts(self, table: Table) -> dict[str, Any]:
+        """Return what `transform` needs to read new points in the same way."""
+        how = {"rep": table.rep, "vector": self.vector, "missing": self.missing if self.missing == "drop" else None}
+        return {name: value for name, value in how.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -56,11 +91,42 @@ class Points:
         The features after preprocessing.
     preprocessing : Preprocessing or None
         Preprocessing to apply to new points; None if there is none, not even selecting columns by name.
+    source : Source
+        Where the points come from.
     """
 
     table: Table
     X: Any
     preprocessing: Preprocessing | None
+    source: Source
+
+    @property
+    def n_components(self) -> int | None:
+        """Number of principal components, if the columns were reduced."""
+        return None if self.X.shape[1] == self.table.X.shape[1] else int(self.X.shape[1])
+
+    @property
+    def variance_kept(self) -> float | None:
+        """Share of the variance that the principal components keep."""
+        return None if self.preprocessing is None else self.preprocessing.variance_kept_
+
+    @property
+    def scored_by_components(self) -> bool:
+        """Whether scores compare a layout with the principal components, because the input is not in memory."""
+        return self.n_components is not None and isinstance(self.table.X, PointBlocks)
+
+    def kept_features(self, colors: Iterable[str]) -> list[str]:
+        """Return the features to write next to the metadata: all if they are few, otherwise those to colour by."""
+        n, p = self.table.X.shape
+        few = p <= MANY_COLUMNS and n * p <= MOST_KEPT and isinstance(self.table.X, np.ndarray)
+        names = self.source.column_names(self.table) or []
+        return list(dict.fromkeys([name for name in colors if name in self.table.columns] + (names if few else [])))
+
+    def scored(self) -> Any:
+        """Return the points that scores compare a layout with: the input, filled in and standardised if requested."""
+        if self.preprocessing is None or self.n_components is None or self.scored_by_components:
+            return self.X
+        return self.preprocessing.before_reduction(self.table.X)
 
 
 def read_points(
@@ -95,16 +161,23 @@ def read_points(
     n_components = default if pca is None else pca
     if isinstance(table.X, PointBlocks) and check_resources is not None:
         check_resources(table.X.outline(n_components or None))
+    median = source.missing == "median"
     if not standardize:
         note_unequal_columns(run, table)
     preprocessing = Preprocessing(
-        standardize=standardize, n_components=n_components or None, random_state=seed, n_jobs=n_jobs
+        standardize=standardize,
+        missing="median" if median else "error",
+        n_components=n_components or None,
+        random_state=seed,
+        n_jobs=n_jobs,
     )
     names = source.column_names(table)
     if 0 < n_components < min(n, p):
         stage = f"reducing {p:,} columns to {n_components} principal components"
     elif standardize:
         stage = "standardising columns"
+    elif median:
+        stage = "filling in missing values"
     else:
         if names is not None:
             preprocessing.fit(table.X, feature_names=names)
@@ -112,10 +185,10 @@ def read_points(
         if isinstance(X, PointBlocks):
             with run.stage("read", f"reading {n:,} points with {p:,} columns"):
                 X = X.to_array()
-        return Points(table, X, None if names is None else preprocessing)
+        return Points(table, X, None if names is None else preprocessing, source)
     with run.stage("pca", stage):
         preprocessing.fit(table.X, feature_names=names)
-        return Points(table, preprocessing.transform(table.X), preprocessing)
+        return Points(table, preprocessing.transform(table.X), preprocessing, source)
 
 
 def note_label_like_id(run: Session, table: Table) -> None:
@@ -133,10 +206,17 @@ def note_label_like_id(run: Session, table: Table) -> None:
 
 def note_unequal_columns(run: Session, table: Table) -> None:
     """Print a note if some columns vary so much more than others that they dominate the distances."""
-    from ..geometry.preprocessing import spread_ratio
+    from ..geometry.column_statistics import spreads
 
-    if table.X.shape[1] <= MANY_COLUMNS and (ratio := spread_ratio(table.X)) > UNEQUAL:
+    if table.X.shape[1] > MANY_COLUMNS:
+        return
+    deviations = spreads(table.X)
+    varying = [j for j, deviation in enumerate(deviations) if deviation > 0.0]
+    if not varying:
+        return
+    least, most = (choose(varying, key=deviations.__getitem__) for choose in (min, max))
+    if (ratio := deviations[most] / deviations[least]) > UNEQUAL:
         run.note(
-            f"the standard deviations of the columns differ by a factor of up to {ratio:,.0f}; "
-            "pass --standardize to make them equal"
+            f"the standard deviations of the columns differ by a factor of up to {ratio:,.0f}: distances depend mostly "
+            f"on {table.columns[most]!r}, and hardly on {table.columns[least]!r}; pass --standardize to make them equal"
         )

@@ -16,6 +16,7 @@ from .session import Session, with_option_names
 if TYPE_CHECKING:
     from ..estimators import NeighborEmbedding
     from ..io import Table
+    from ..io.missing_values import MissingValues
     from .input_points import Points
 
 MEANINGS = {
@@ -26,6 +27,8 @@ MEANINGS = {
     "knn_accuracy": "accuracy of predicting a point's label from its 15 nearest neighbours in the layout",
     "silhouette": "of the labels in the layout: 1 = tight groups far apart, 0 = mixed groups",
 }
+ALL = 1.0 - 1e-9  # share of the variance that counts as all of it; less is never shown as 100%
+MOST_NAMES, FIRST_NAMES = 12, 4  # features that are listed in full; of more, only the first and the last
 SCORES_OF_LABELS, FEWEST_LABELLED = ("knn_accuracy", "silhouette"), 3
 NAMES = {name: name.replace("_", " ").replace("neighbor", "neighbour").replace("knn", "kNN") for name in MEANINGS}
 
@@ -38,6 +41,14 @@ class LayoutReport:
     ----------
     n_components : int or None
         Number of principal components, if the columns were reduced.
+    variance_kept : float or None
+        Share of the variance that the principal components keep.
+    columns : list of str or None
+        Names of the features, if they have names.
+    missing : MissingValues or None
+        Missing features, if there were any.
+    scored_by : str
+        What the scores compare the layout with, if it is not the input as it is.
     kept : list of str
         Metadata columns.
     keys : list of str
@@ -53,6 +64,10 @@ class LayoutReport:
     n_points: int
     n_columns: int
     n_components: int | None
+    variance_kept: float | None
+    columns: list[str] | None
+    missing: MissingValues | None
+    scored_by: str
     kept: list[str]
     keys: list[str]
     layouts: list[dict[str, Any]]
@@ -61,11 +76,24 @@ class LayoutReport:
     @classmethod
     def of(cls, input: Path, method: str, points: Points, fitted: dict[str, NeighborEmbedding]) -> LayoutReport:
         """Collect the facts about fitted layouts of the points, given by key."""
-        n, p = points.table.X.shape
-        reduced = None if points.X.shape[1] == p else points.X.shape[1]
-        kept = points.table.metadata.column_names
-        facts = [_layout_facts(model) for model in fitted.values()]
-        return cls(input, method, n, p, reduced, kept, list(fitted), facts)
+        table, preprocessing = points.table, points.preprocessing
+        scored_by = "the principal components" if points.scored_by_components else ""
+        if preprocessing is not None and preprocessing.standardize and not scored_by:
+            scored_by = "the standardised columns"
+        return cls(
+            input=input,
+            method=method,
+            n_points=table.X.shape[0],
+            n_columns=table.X.shape[1],
+            n_components=points.n_components,
+            variance_kept=points.variance_kept,
+            columns=points.source.column_names(table),
+            missing=table.missing,
+            scored_by=scored_by,
+            kept=table.metadata.column_names,
+            keys=list(fitted),
+            layouts=[_layout_facts(model) for model in fitted.values()],
+        )
 
     def facts(self, outputs: Outputs) -> dict[str, Any]:
         """Return all facts, for JSON."""
@@ -75,7 +103,10 @@ class LayoutReport:
             "method": self.method,
             "n_points": self.n_points,
             "n_columns": self.n_columns,
+            "columns": self.columns,
             "n_principal_components": self.n_components,
+            "variance_kept": self.variance_kept,
+            "missing": None if self.missing is None else asdict(self.missing),
             "kept": self.kept,
             "layouts": [{**layout, "scores": score} for layout, score in zip(self.layouts, scores, strict=True)],
             "files": {name: str(path) for name, path in outputs.paths.items()},
@@ -83,15 +114,16 @@ class LayoutReport:
 
     def text(self, outputs: Outputs, run: Session) -> str:
         """Return a readable summary."""
-        reduced = f", reduced to {self.n_components} principal components" if self.n_components else ""
-        lines = [f"{self.input}: {self.n_points:,} points, {self.n_columns:,} columns{reduced}"]
+        lines = [f"{self.input}: {self.n_points:,} points, {self.n_columns:,} columns{self._reduced}"]
+        if self.columns is not None:
+            lines.append(f"features: {_shortened(self.columns)}")
         if self.kept:
             lines.append(f"metadata: {', '.join(self.kept)}")
         for layout in self.layouts:
             settings = ", ".join(f"{name} {value}" for name, value in self._settings(layout).items())
             lines.append(f"{self._class_name}, {settings}: {layout['summary']}")
         if self.scores:
-            lines += ["", *score_lines(self.scores, self.keys)]
+            lines += ["", *score_lines(self.scores, self.keys, scored_by=self.scored_by)]
         lines += ["", *(f"{name + ':':7} {path}" for name, path in outputs.paths.items())]
         lines.append(
             f"done in {run.elapsed:.1f} s" if not run.interrupted else "interrupted; the results so far are kept"
@@ -124,18 +156,35 @@ class LayoutReport:
         return dict(zip(self.keys, texts, strict=True)) if texts else {}
 
     def _settings(self, layout: dict[str, Any]) -> dict[str, str]:
-        """Return the settings to report: the perplexity, and the exaggeration unless it is 1 for every layout."""
+        """Return the settings to report: perplexity, balance, and the exaggeration unless it is 1 for every layout."""
         settings = {"perplexity": _perplexity_text(layout)}
         if any(each["exaggeration"] != 1.0 for each in self.layouts):
             settings["exaggeration"] = f"{layout['exaggeration']:g}"
+        if (balance := layout["affinity"]["balance"]) is not None:
+            settings["balance"] = f"{balance:.3g}"
         return settings
+
+    @property
+    def _reduced(self) -> str:
+        if self.n_components is None:
+            return ""
+        text = f", reduced to {self.n_components} principal components"
+        if self.variance_kept is None:
+            return text
+        percent = min(100.0 * self.variance_kept, 99.9) if self.variance_kept < ALL else 100.0
+        return f"{text}, which keep {percent:.3g}% of the variance"
 
     @property
     def _class_name(self) -> str:
         return METHODS[self.method].class_name
 
 
-def score_lines(scores: list[dict[str, float]], keys: list[str]) -> list[str]:
+def _shortened(names: list[str]) -> str:
+    """List names, only the first and the last if there are many."""
+    return ", ".join(names if len(names) <= MOST_NAMES else [*names[:FIRST_NAMES], "...", names[-1]])
+
+
+def score_lines(scores: list[dict[str, float]], keys: list[str], *, scored_by: str = "") -> list[str]:
     """Format scores as a table with one column per layout, its settings on top, and a description of each score."""
     names = [name for name in MEANINGS if any(name in found for found in scores)]
     first = max(map(len, NAMES.values()))
@@ -147,7 +196,8 @@ def score_lines(scores: list[dict[str, float]], keys: list[str]) -> list[str]:
     for name in names:
         values = "".join(f"{found[name]:{width}.3f}" if name in found else f"{'':{width}}" for found in scores)
         lines.append(f"{NAMES[name]:{first}}{values}   {MEANINGS[name]}")
-    return [*lines, f"(measured on {int(scores[0]['n_sampled']):,} points)"]
+    compared = f", compared with {scored_by}" if scored_by else ""
+    return [*lines, f"(measured on {int(scores[0]['n_sampled']):,} points{compared})"]
 
 
 def measure(run: Session, X: Any, layouts: list[Any], table: Table, **how: Any) -> list[dict[str, float]]:

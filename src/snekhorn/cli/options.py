@@ -35,7 +35,45 @@ Layout = Annotated[
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--columns", help="Numeric columns to use, separated by commas.  (default: all)", metavar='A,B,"C,D"'),
+    typer.Option(
+        "--columns",
+        help="Numeric columns to use as features, separated by commas; names, or patterns such as 'gene*'.  "
+        "(default: all)",
+        metavar='A,B,"C,D"',
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude",
+        help="Columns not to use as features, separated by commas; names, or patterns such as 'meta_*'. They are kept "
+        "as metadata.",
+        metavar='A,B,"C,D"',
+    ),
+]
+Vector = Annotated[
+    str | None,
+    typer.Option(
+        "--vector",
+        help="Column of lists that holds the points (Parquet, Arrow), or array that does (NPZ).",
+        metavar="NAME",
+    ),
+]
+Metadata = Annotated[
+    Path | None,
+    typer.Option(
+        "--metadata",
+        help="Table of further columns, such as the label: CSV, TSV, Parquet or Arrow; matched by --id, or by row.",
+    ),
+]
+Missing = Annotated[
+    Literal["error", "drop", "median"],
+    typer.Option(
+        "--missing", help="Features without a value: refuse them, drop their rows, or fill in the column's median."
+    ),
+]
+Transpose = Annotated[
+    bool, typer.Option("--transpose", help="The columns of the file are the points, such as with genes in rows.")
 ]
 Label = Annotated[str | None, typer.Option("--label", help="Label column; excluded from the features.")]
 Id = Annotated[str | None, typer.Option("--id", help="Column that identifies the points; excluded from the features.")]

@@ -166,4 +166,4 @@ def save_model(model: NeighborEmbedding, points: Points, file: Path) -> None:
 
     steps = [("preprocessing", points.preprocessing), ("layout", model)]
     whole = model if points.preprocessing is None else Pipeline(steps)
-    write_model(whole, file, source={} if points.table.rep is None else {"rep": points.table.rep})
+    write_model(whole, file, source=points.source.facts(points.table))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 
 from ..errors import InputError
 from ..io import Layouts, Table, write_layouts
-from ..io.table_files import READERS, check_input, has_numbered_columns
+from ..io.table_files import READERS, VECTOR_SUFFIXES, check_input, has_numbered_columns
 from ..runtime.checks import check_jobs
 from . import options
 from .input_points import Source
@@ -24,14 +25,17 @@ Rep = Annotated[
 ModelFile = Annotated[Path, typer.Argument(help="Model from 'snekhorn embed --save-model'.", show_default=False)]
 
 
-def transform(
+def transform(  # noqa: PLR0913
     model: ModelFile,
     input: options.Input,
     *,
     out: options.TableFile,
     label: options.Label = None,
     id: options.Id = None,
+    vector: options.Vector = None,
     rep: Rep = None,
+    metadata: options.Metadata = None,
+    transpose: options.Transpose = False,
     jobs: options.Jobs = None,
     escape_formulas: options.EscapeFormulas = False,
     force: options.Force = False,
@@ -47,7 +51,8 @@ def transform(
         _check_model_file(model)
         check_input(input)
         check_jobs(jobs)
-        Outputs(out).check([model, input], force=force, several=False)
+        inputs = [model, input] if metadata is None else [model, input, metadata]
+        Outputs(out).check(inputs, force=force, several=False)
         from ..estimators.saved_models import load_with_source
 
         with run.stage("read", f"reading {model} and {input}"):
@@ -56,7 +61,24 @@ def transform(
                 step.set_params(n_jobs=jobs)
             if input.name.lower().endswith(".h5ad"):
                 rep = source.get("rep") if rep is None else rep
-            table, X = _read_new_points(run, fitted, Source(input, None, label, id, rep, of_model=True))
+            if vector is None and input.name.lower().endswith(VECTOR_SUFFIXES):
+                vector = source.get("vector")
+            fills_in = any(getattr(step, "missing", None) == "median" for step in _steps(fitted))
+            new = Source(
+                input,
+                None,
+                label,
+                id,
+                rep,
+                of_model=True,
+                vector=vector,
+                metadata=metadata,
+                missing="median" if fills_in else source.get("missing", "error"),
+                transpose=transpose,
+            )
+            table, X = _read_new_points(run, fitted, new)
+            for note in table.notes if table.missing is not None else ():
+                run.note(note)
         with run.stage("place", f"placing {X.shape[0]:,} points"), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X does not have valid feature names")  # columns are matched above
             Z = np.asarray(fitted.transform(X))
@@ -94,14 +116,16 @@ def _read_new_points(run: Session, model: Any, source: Source) -> tuple[Table, A
         table = source.read()
         if source.column_names(table) is not None:
             run.note(f"the model has no column names; all numeric columns of {path} are used in file order")
-    elif path.name.lower().endswith(".h5ad"):
+    elif path.name.lower().endswith(".h5ad") or source.transpose:
         table = source.read()
         positions = column_positions(names, table.columns)
         return table, table.X if table.columns == names else table.X[:, positions]
-    elif has_numbered_columns(path) and not all(name.startswith("column_") for name in names):
+    elif source.vector is not None or (
+        has_numbered_columns(path) and not all(name.startswith("column_") for name in names)
+    ):
         table = source.read()  # an array has no column names to match
     else:
-        table = Source(path, names, source.label, source.id, source.rep, of_model=True).read()
+        table = replace(source, columns=names).read()
     if table.X.shape[1] != model.n_features_in_:
         raise InputError(
             f"the model was fitted to {model.n_features_in_} columns, but {path} has {table.X.shape[1]}; "

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from ..embedding.initial_layout import layout_of_components, rounding
 from ..errors import InputError, InputTypeError
 from ..geometry.block_components import leading_axes
+from ..geometry.column_statistics import ROWS_AT_ONCE
 from ..geometry.inputs import check_largest
-from ..geometry.preprocessing import FEW_COLUMNS, ROWS_AT_ONCE, principal_components
+from ..geometry.preprocessing import FEW_COLUMNS, principal_components
 from ..runtime.execution import Threads
 from . import point_tasks
 from .workers import Array, Pieces, Workers, row_ranges
@@ -73,7 +74,7 @@ class PointPieces:
         scatter: Any = np.zeros((p, p))
         for part in self.parts.parts:  # one after the other, because the order of a sum affects its rounding
             scatter = workers.submit(point_tasks.add_scatter, part, mean, scatter)
-        axes = leading_axes(workers.fetch([scatter])[0] / n, n_components)
+        axes, _ = leading_axes(workers.fetch([scatter])[0] / n, n_components)
         return np.concatenate(workers.fetch(workers.map_pieces(point_tasks.projected, self.parts, mean, axes)))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.block_components import COLUMNS_AT_ONCE, add_products
-from ..geometry.preprocessing import ROWS_AT_ONCE
+from ..geometry.column_statistics import ROWS_AT_ONCE
 from ..geometry.row_products import row_products
 from ..runtime.execution import one_blas_thread, run_in_blocks
 from .workers import Array, worker_threads

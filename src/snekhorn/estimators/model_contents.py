@@ -112,9 +112,11 @@ OPTIONAL = frozenset({"affinity_report_", "perplexity_", "feature_names_in_", "r
 PREPROCESSING: dict[str, Part] = {
     "n_features_in_": Size("p"),
     "feature_names_in_": Names("p"),
+    "medians_": OrNone(Array("f", ("p",))),
     "mean_": OrNone(Array("f", ("p",))),
     "scale_": OrNone(Array("f", ("p",), low=0)),
     "components_": OrNone(Array("f", ("k", "p"))),
+    "variance_kept_": OrNone(Number(low=0, high=1)),
     "_sklearn_output_config": LAYOUT["_sklearn_output_config"],
 }
 
@@ -205,7 +207,9 @@ def check_layout_model(model: Any, parts: Mapping[str, Any]) -> None:
 
 
 def check_preprocessing(model: Any, parts: Mapping[str, Any]) -> None:
-    """Raise if a mean is missing, or if a parameter is invalid."""
+    """Raise if a mean or the medians are missing, or if a parameter is invalid."""
+    if model.medians_ is not None and model.missing != "median":
+        raise PartError("there are medians, but missing values are errors")
     if model.mean_ is None and (model.scale_ is not None or model.components_ is not None):
         raise PartError("'mean_' is missing")
     model.check_parameters()

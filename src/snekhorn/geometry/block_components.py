@@ -77,11 +77,19 @@ def add_products(block: Array, scatter: Array, columns: slice) -> None:
     scatter[columns.start :, columns] += block[:, columns.start :].T @ block[:, columns]
 
 
-def leading_axes(covariance: Array, n_components: int) -> Array:
-    """Return the first principal axes, each with its largest loading positive; only the lower triangle is read."""
+def leading_axes(covariance: Array, n_components: int) -> tuple[Array, float]:
+    """Return the first principal axes, each with its largest loading positive, and the share of the variance they keep.
+
+    Only the lower triangle of the covariance is read.
+    """
     p = len(covariance)
-    _, vectors = eigh(covariance, subset_by_index=[p - n_components, p - 1])
-    return with_fixed_signs(vectors.T[::-1])
+    values, vectors = eigh(covariance, subset_by_index=[p - n_components, p - 1])
+    return with_fixed_signs(vectors.T[::-1]), share(values.sum(), np.trace(covariance))
+
+
+def share(kept: Any, total: Any) -> float:
+    """Return kept / total as a number from 0 to 1, and 1 if nothing varies."""
+    return float(min(max(kept / total, 0.0), 1.0)) if total > 0.0 else 1.0
 
 
 def with_fixed_signs(axes: Array) -> Array:
@@ -92,8 +100,11 @@ def with_fixed_signs(axes: Array) -> Array:
 
 def iterated_axes(
     blocks: PointBlocks, mean: Array, factors: Array, n_components: int, random_state: Any, execution: Execution
-) -> Array:
-    """Compute the first principal axes of (X - mean) * factors by subspace iteration, one pass per iteration."""
+) -> tuple[Array, float]:
+    """Compute the first principal axes of (X - mean) * factors by subspace iteration, one pass per iteration.
+
+    Also return the sum of the squares that they keep, summed over all points.
+    """
     p = blocks.shape[1]
     n_directions = min(n_components + EXTRA_DIRECTIONS, p)
     V, _ = np.linalg.qr(check_random_state(random_state).normal(size=(p, n_directions)))
@@ -108,8 +119,9 @@ def iterated_axes(
             run_in_blocks(execution, task, p, COLUMNS_AT_ONCE, block.size * n_directions)
         V, _ = np.linalg.qr(product)
     within = start.T @ product  # the covariance within the last subspace, times the number of points
-    _, vectors = np.linalg.eigh((within + within.T) / 2)
-    return with_fixed_signs(np.ascontiguousarray((start @ vectors[:, ::-1][:, :n_components]).T))
+    values, vectors = np.linalg.eigh((within + within.T) / 2)
+    axes = with_fixed_signs(np.ascontiguousarray((start @ vectors[:, ::-1][:, :n_components]).T))
+    return axes, float(values[::-1][:n_components].sum())
 
 
 def _add_back(block: Array, projected: Array, product: Array, columns: slice) -> None:

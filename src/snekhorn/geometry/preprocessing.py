@@ -1,13 +1,13 @@
-"""Prepare the columns of X for a layout: select by name, standardise, compute principal components.
+"""Prepare the columns of X for a layout: select by name, fill in missing values, standardise, reduce.
 
 `Preprocessing` is a scikit-learn transformer, so it can be the first step of a pipeline and is saved with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,23 @@ from ..errors import InputError, did_you_mean, first_few, reported_as_input_erro
 from ..runtime.checks import check_choice, check_count, check_jobs, check_seed
 from ..runtime.execution import Execution, choose_execution, one_blas_thread, run_in_blocks
 from ..runtime.sparse_format import check_sparse
-from .block_components import COLUMNS_AT_ONCE, add_products, block_moments, iterated_axes, leading_axes
+from .block_components import COLUMNS_AT_ONCE, add_products, block_moments, iterated_axes, leading_axes, share
+from .column_statistics import (
+    ROWS_AT_ONCE,
+    check_not_infinite,
+    column_means,
+    column_medians,
+    column_moments,
+    filled,
+    inverse,
+    row_blocks,
+    standardized,
+)
 from .inputs import check_finite, check_squares, largest_entry
 from .point_blocks import PointBlocks, as_blocks
 from .row_products import row_products
 
 FEW_COLUMNS = 2000  # with more columns, decomposing the covariance matrix takes longer than decomposing X
-ROWS_AT_ONCE = 4096  # rows converted to float64 at a time, so that a memory-mapped file is never copied in full
 FLOAT32_SPREADS = (1e-15, 1e15)  # standard deviations whose squares single precision can hold
 SPARSE_FORMATS = ["csr", "csc", "coo"]
 
@@ -36,9 +46,9 @@ Self = TypeVar("Self", bound="Preprocessing")
 
 
 class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Standardise the columns of X, reduce them to principal components, or both.
+    """Fill in missing values of X, standardise its columns, reduce them to principal components, or any of these.
 
-    With neither, X is returned unchanged. If the column names are known, `transform` selects the columns of a data
+    With none of them, X is returned unchanged. If the column names are known, `transform` selects the columns of a data
     frame by name, in any order, and ignores other columns.
 
     X may also be a dask array, a Zarr array, an HDF5 data set, the X of an AnnData object opened with ``backed="r"``,
@@ -49,6 +59,9 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
     ----------
     standardize : bool, default=False
         Whether to scale every column to mean 0 and standard deviation 1. Constant columns become 0.
+    missing : {"error", "median"}, default="error"
+        What to do with NaN: raise an error, or replace it by the median of the known values of the column, first of
+        all. Medians are computed only of a dense array in memory; in any other X, NaN is always an error.
     n_components : int or None, default=None
         Number of principal components to keep, computed after standardisation if `standardize` is set. The columns
         themselves are kept if this is None, or not less than the number of rows and the number of columns of X.
@@ -63,6 +76,8 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         Number of columns of X.
     feature_names_in_ : ndarray of str
         Names of the columns, if they are known.
+    medians_ : ndarray of shape (n_features_in_,) or None
+        Median of each column, if `missing` is "median" and X is dense.
     mean_ : ndarray of shape (n_features_in_,) or None
         Mean of each column; None if X is returned unchanged.
     scale_ : ndarray of shape (n_features_in_,) or None
@@ -70,21 +85,27 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
     components_ : ndarray of shape (n_components, n_features_in_) or None
         Principal axes. If `standardize` is set, they include the division by `scale_`, so a row x always becomes
         ``components_ @ (x - mean_)``. None if the columns themselves are kept.
+    variance_kept_ : float or None
+        Share of the variance of the columns, standardised if `standardize` is set, that the components keep.
     """
 
+    medians_: Any
     mean_: Any
     scale_: Any
     components_: Any
+    variance_kept_: float | None
 
     def __init__(
         self,
         *,
         standardize: bool = False,
+        missing: Literal["error", "median"] = "error",
         n_components: int | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.standardize = standardize
+        self.missing = missing
         self.n_components = n_components
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -97,6 +118,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
     def check_parameters(self) -> None:
         """Raise for values that are invalid for any data."""
         check_choice(self.standardize, "standardize", (True, False))
+        check_choice(self.missing, "missing", ("error", "median"))
         if self.n_components is not None:
             check_count(self.n_components, "n_components")
         check_seed(self.random_state)
@@ -128,7 +150,6 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
             check_sparse(X, "X")
             with reported_as_input_errors():
                 X = validate_data(self, X, accept_sparse=SPARSE_FORMATS, ensure_all_finite=False, ensure_min_samples=2)
-            X = check_finite(X, "X")
         n, p = X.shape
         if feature_names is not None:
             if len(feature_names) != p:
@@ -136,23 +157,26 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
                     f"feature_names has {len(feature_names)} names for the {p} columns of X; pass one per column."
                 )
             self.feature_names_in_ = np.array(feature_names, dtype=object)
-        self.mean_, self.scale_, self.components_ = None, None, None
+        self.medians_, self.mean_, self.scale_, self.components_, self.variance_kept_ = None, None, None, None, None
         k = self.n_components if self.n_components is not None and self.n_components < min(n, p) else None
         execution = choose_execution(self.n_jobs)
         if blocks is not None:
             if self.standardize or k is not None:
                 self._fit_blocks(blocks, k, execution)
             return self
+        if self.missing == "median" and not sparse.issparse(X):
+            self.medians_ = column_medians(X, getattr(self, "feature_names_in_", None))
+        X = self._filled(X)
         if self.standardize:
             check_squares(X)
-            self.mean_, self.scale_ = _moments(X)
+            self.mean_, self.scale_ = column_moments(X)
         if k is not None:
             if self.standardize:
-                X = _standardized(X, self.mean_, self.scale_)  # now the columns have mean 0
-                _, axes = _principal_axes(X, k, self.random_state, execution)
-                self.components_ = np.ascontiguousarray(axes * _inverse(self.scale_))
+                X = standardized(X, self.mean_, self.scale_)  # now the columns have mean 0
+                _, axes, self.variance_kept_ = _principal_axes(X, k, self.random_state, execution)
+                self.components_ = np.ascontiguousarray(axes * inverse(self.scale_))
             else:
-                self.mean_, self.components_ = _principal_axes(X, k, self.random_state, execution)
+                self.mean_, self.components_, self.variance_kept_ = _principal_axes(X, k, self.random_state, execution)
         return self
 
     @one_blas_thread()
@@ -178,7 +202,13 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         with reported_as_input_errors():
             X = check_array(self._by_name(X), accept_sparse=SPARSE_FORMATS, ensure_all_finite=False, input_name="X")
         self._check_width(X)
-        return self._apply(check_finite(X, "X"))
+        return self._apply(self._filled(X))
+
+    def before_reduction(self, X: Any) -> Any:
+        """Fill in missing values of an array or a sparse matrix and standardise it, without reducing it."""
+        check_is_fitted(self)
+        X = self._filled(X)
+        return X if self.scale_ is None else standardized(X, self.mean_, self.scale_)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return the column names of the output: "pca0", "pca1", ... or the input names."""
@@ -202,12 +232,20 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
             self.scale_ = found.deviations.astype(dtype)
         if k is None:
             return
-        factors = _inverse(found.deviations) if self.standardize else np.ones(p)
+        factors = inverse(found.deviations) if self.standardize else np.ones(p)
         if found.covariance is not None:
-            axes = leading_axes(found.covariance * np.outer(factors, factors), k)
+            axes, self.variance_kept_ = leading_axes(found.covariance * np.outer(factors, factors), k)
         else:
-            axes = iterated_axes(blocks, found.mean, factors, k, self.random_state, execution)
+            axes, kept = iterated_axes(blocks, found.mean, factors, k, self.random_state, execution)
+            self.variance_kept_ = share(kept, blocks.shape[0] * ((found.deviations * factors) ** 2).sum())
         self.components_ = np.ascontiguousarray(axes * factors, dtype=dtype)
+
+    def _filled(self, X: Any) -> Any:
+        """Replace missing values by medians, if there are any; raise if a value is not finite."""
+        if self.medians_ is None or sparse.issparse(X):
+            return check_finite(X, "X")
+        check_not_infinite(X)
+        return filled(X, self.medians_)
 
     def _apply(self, X: Any) -> Any:
         """Standardise or project points; what is computed has the precision of what was fitted."""
@@ -216,7 +254,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
             return found.astype(self.components_.dtype, copy=False)
         if self.scale_ is None:
             return X
-        return _standardized(X, self.mean_, self.scale_).astype(self.scale_.dtype, copy=False)
+        return standardized(X, self.mean_, self.scale_).astype(self.scale_.dtype, copy=False)
 
     def _apply_to_blocks(self, blocks: PointBlocks) -> Array:
         fitted = self.scale_ if self.components_ is None else self.components_
@@ -256,6 +294,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "median"
         return tags
 
 
@@ -270,14 +309,6 @@ def column_positions(wanted: Sequence[str], given: Sequence[str]) -> list[int]:
     return [positions[name] for name in wanted]
 
 
-def spread_ratio(X: Any) -> float:
-    """Return the ratio of the largest to the smallest standard deviation, ignoring constant columns."""
-    blocks = as_blocks(X)
-    deviations = _moments(X)[1] if blocks is None else _deviations(blocks)
-    varying = deviations[deviations > 0.0]
-    return float(varying.max() / varying.min()) if varying.size else 1.0
-
-
 @one_blas_thread()
 def principal_components(
     X: Any, n_components: int, random_state: Any = 0, *, execution: Execution | None = None
@@ -287,7 +318,8 @@ def principal_components(
     If `execution` is None, all cores are used.
     """
     execution = choose_execution(None) if execution is None else execution
-    return _project(X, *_principal_axes(X, n_components, random_state, execution), execution)
+    mean, axes, _ = _principal_axes(X, n_components, random_state, execution)
+    return _project(X, mean, axes, execution)
 
 
 def components_bytes(X: Any) -> float:
@@ -300,21 +332,6 @@ def components_bytes(X: Any) -> float:
     return 24.0 * n * p  # a centred copy, and its decomposition
 
 
-def _standardized(X: Any, mean: Array, scale: Array) -> Array:
-    """Compute (X - mean) / scale; constant columns become 0."""
-    factors = _inverse(scale)
-    if sparse.issparse(X):
-        return np.asarray(X.multiply(factors).toarray() - mean * factors)
-    out = np.empty(X.shape)
-    for rows, block in _blocks(X):
-        out[rows] = (block - mean) * factors
-    return out
-
-
-def _inverse(scale: Array) -> Array:
-    return np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0.0)
-
-
 def _project(X: Any, mean: Array, components: Array, execution: Execution) -> Array:
     """Compute (X - mean) components^T."""
     if sparse.issparse(X):
@@ -322,8 +339,11 @@ def _project(X: Any, mean: Array, components: Array, execution: Execution) -> Ar
     return row_products(X, mean, components, execution)
 
 
-def _principal_axes(X: Any, n_components: int, random_state: Any, execution: Execution) -> tuple[Array, Array]:
-    """Return the mean of X and its first principal axes; fewer than `n_components` if X has fewer."""
+def _principal_axes(X: Any, n_components: int, random_state: Any, execution: Execution) -> tuple[Array, Array, float]:
+    """Return the mean of X, its first principal axes, and the share of the variance that they keep.
+
+    There are fewer than `n_components` axes if X has fewer.
+    """
     X = sparse.csr_matrix(X) if sparse.issparse(X) else X  # for slicing rows below
     n, p = X.shape
     n_components = min(n_components, n - 1, p)
@@ -335,65 +355,42 @@ def _principal_axes(X: Any, n_components: int, random_state: Any, execution: Exe
     return _axes_from_singular_vectors(X, n_components, random_state)
 
 
-def _axes_from_covariance(X: Any, n_components: int, execution: Execution) -> tuple[Array, Array]:
+def _axes_from_covariance(X: Any, n_components: int, execution: Execution) -> tuple[Array, Array, float]:
     n, p = X.shape
-    mean = _mean(X)
+    mean = column_means(X)
     scatter = np.zeros((p, p))
-    for _, block in _blocks(X):
+    for _, block in row_blocks(X):
         block -= mean
         run_in_blocks(execution, partial(add_products, block, scatter), p, COLUMNS_AT_ONCE, block.size * p)
-    return mean, leading_axes(scatter / n, n_components)
+    return mean, *leading_axes(scatter / n, n_components)
 
 
-def _axes_from_singular_vectors(X: Any, n_components: int, random_state: Any) -> tuple[Array, Array]:
+def _axes_from_singular_vectors(X: Any, n_components: int, random_state: Any) -> tuple[Array, Array, float]:
     """Decompose a centred copy; a float32 mean could be off by more than X varies, so the mean is float64."""
-    mean = _mean(X)
+    mean = column_means(X)
     highest = float(np.finfo(np.float32).max) / X.shape[0] / X.shape[1]  # of a square, so that sums do not overflow
     in_float32 = X.dtype == np.float32 and float(largest_entry(X)) ** 2 < highest
     centred = np.empty(X.shape, dtype=np.float32 if in_float32 else np.float64)
-    for rows, block in _blocks(X):
+    for rows, block in row_blocks(X):
         centred[rows] = block - mean
     solver = "full" if X.shape[1] <= FEW_COLUMNS else "randomized"
-    return mean, _fit_pca(centred, n_components, solver, random_state).components_
+    found = _fit_pca(centred, n_components, solver, random_state)
+    return mean, found.components_, _share_kept(found)
 
 
-def _axes_of_sparse(X: Any, n_components: int, random_state: Any) -> tuple[Array, Array]:
+def _axes_of_sparse(X: Any, n_components: int, random_state: Any) -> tuple[Array, Array, float]:
     """Decompose X without converting it to dense; scikit-learn centres it implicitly."""
     if not (X.max(axis=0) != X.min(axis=0)).nnz:  # ARPACK fails if no column varies
-        return X[:1].toarray()[0], np.zeros((n_components, X.shape[1]))
+        return X[:1].toarray()[0], np.zeros((n_components, X.shape[1])), 1.0
     found = _fit_pca(X.astype(float, copy=False), n_components, "arpack", random_state)
-    return found.mean_, found.components_
+    return found.mean_, found.components_, _share_kept(found)
+
+
+def _share_kept(found: PCA) -> float:
+    kept = float(found.explained_variance_ratio_.sum())
+    return 1.0 if kept != kept else share(kept, 1.0)  # NaN if nothing varies
 
 
 def _fit_pca(X: Any, n_components: int, solver: str, random_state: Any) -> PCA:
     with np.errstate(divide="ignore", invalid="ignore"):  # unused variance ratios may be 0 / 0
         return PCA(n_components, svd_solver=solver, random_state=random_state, copy=False).fit(X)
-
-
-def _mean(X: Any) -> Array:
-    return np.asarray(sum(block.sum(axis=0) for _, block in _blocks(X)) / X.shape[0])
-
-
-def _deviations(blocks: PointBlocks) -> Array:
-    return block_moments(blocks, choose_execution(None), covariance=False).deviations
-
-
-def _moments(X: Any) -> tuple[Array, Array]:
-    """Return the means and standard deviations of the columns."""
-    if sparse.issparse(X):
-        X = X.astype(float)
-        mean = np.asarray(X.mean(axis=0)).ravel()
-        return mean, np.sqrt(np.maximum(np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean**2, 0.0))
-    mean = _mean(X)
-    return mean, np.sqrt(sum(((block - mean) ** 2).sum(axis=0) for _, block in _blocks(X)) / X.shape[0])
-
-
-def _blocks(X: Any) -> Iterator[tuple[slice, Array]]:
-    """Yield blocks of consecutive rows of X as dense float64 copies, with their slices."""
-    for start in range(0, X.shape[0], ROWS_AT_ONCE):
-        rows = slice(start, start + ROWS_AT_ONCE)
-        block = X[rows]
-        if sparse.issparse(block):
-            yield rows, block.astype(float).toarray()
-        else:  # always in C order, because sums round differently in other orders
-            yield rows, np.array(block, dtype=float, order="C")

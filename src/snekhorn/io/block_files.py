@@ -7,6 +7,7 @@ points themselves are read when they are needed.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -22,11 +23,13 @@ from ..geometry.point_blocks import LARGE, PointBlocks, as_blocks, piece_bounds,
 from ..runtime.natural_order import natural_key
 from .matrix_files import ZIP_SIGNATURE, as_table, numbered_names, starts_with
 from .table import Plan, Table, Wanted, as_numbers, no_metadata, plan_columns, reading
+from .vector_columns import vector_names, vector_values, vector_width
 
 BLOCK_SUFFIXES = (".npy", ".parquet")
 HIDDEN = (".", "_")  # first letters of files that are not blocks, such as _SUCCESS and ._part-1.parquet
 ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")
 BUFFER_BYTES = 1 << 16  # for each column of a Parquet file; a larger buffer takes more memory if there are many columns
+FIRST_ROWS = 1024  # of a column of lists, which show how long they are
 SAME_COLUMNS = "all blocks need the same columns."
 SAME_TYPE = "convert all blocks to one type."
 SINGLE = (pa.float16(), pa.float32())  # read as float32
@@ -146,7 +149,7 @@ def _parquet_table(folder: Path, files: list[Path], wanted: Wanted) -> Table:
         with reading(file, "Parquet"), _open_parquet(file) as opened:
             if plan is None:
                 schema = opened.schema_arrow
-                plan = plan_columns(folder, schema, wanted)
+                plan = _with_width(file, opened, plan_columns(folder, schema, wanted))
             _check_schema(file, opened.schema_arrow, files[0], schema)
             first = 0
             for group in range(opened.num_row_groups):
@@ -161,7 +164,8 @@ def _parquet_table(folder: Path, files: list[Path], wanted: Wanted) -> Table:
     if n == 0:
         raise InputError(f"{folder} has 0 rows; pass blocks with points.")
     metadata = pa.concat_tables(others).replace_schema_metadata(None) if plan.metadata else no_metadata(n)
-    single = all(schema.field(name).type in SINGLE for name in plan.features)
+    kinds = [schema.field(name).type for name in ([plan.vector] if plan.vector else plan.features)]
+    single = all((kind.value_type if plan.vector else kind) in SINGLE for kind in kinds)
     blocks = PointBlocks(
         [stop - start for _, _, start, stop, _ in pieces],
         len(plan.features),
@@ -171,6 +175,17 @@ def _parquet_table(folder: Path, files: list[Path], wanted: Wanted) -> Table:
         names=plan.features,
     )
     return Table(blocks, plan.features, metadata, plan.id, plan.label, plan.notes)
+
+
+def _with_width(file: Path, opened: parquet.ParquetFile, plan: Plan) -> Plan:
+    """Name the features of a column of lists after its first rows."""
+    if plan.vector is None:
+        return plan
+    batch = next(opened.iter_batches(FIRST_ROWS, columns=[plan.vector]), None)
+    width = None if batch is None else vector_width(file, plan.vector, batch.column(plan.vector))
+    if width is None:
+        raise InputError(f"{file} starts without lists in column {plan.vector!r}; drop the rows without a list.")
+    return replace(plan, features=vector_names(plan.vector, width))
 
 
 def _open_parquet(file: Path) -> parquet.ParquetFile:
@@ -196,13 +211,14 @@ class _ParquetPieces:
     """Pieces of the row groups of Parquet files; consecutive pieces are read without starting anew."""
 
     def __init__(self, pieces: list[tuple[Path, int, int, int, int]], plan: Plan) -> None:
-        self._pieces, self._features = pieces, plan.features
+        self._pieces, self._plan = pieces, plan
         self._step = piece_rows(8.0 * len(plan.features))
         self._next = -1  # piece that the open file yields next
         self._batches: Iterator[pa.RecordBatch] = iter(())
 
     def __call__(self, i: int) -> NDArray[Any]:
-        file, group, start, _, _ = self._pieces[i]
+        file, group, start, _, first = self._pieces[i]
+        features, vector = self._plan.features, self._plan.vector
         with reading(file, "Parquet"):
             if i != self._next or start == 0:
                 self._batches = self._batches_of(file, group)
@@ -210,8 +226,13 @@ class _ParquetPieces:
                     next(self._batches)
             batch = next(self._batches)
             self._next = i + 1
-            return np.stack([as_numbers(batch.column(name)) for name in self._features], axis=1)
+            if vector is not None:
+                batch.validate(full=True)  # loops of Arrow trust the offsets of a file
+                return vector_values(file, vector, batch.column(vector), len(features), first)
+            return np.stack([as_numbers(batch.column(name)) for name in features], axis=1)
 
     def _batches_of(self, file: Path, group: int) -> Iterator[pa.RecordBatch]:
         with _open_parquet(file) as opened:
-            yield from opened.iter_batches(self._step, row_groups=[group], columns=self._features)
+            plan = self._plan
+            columns = plan.features if plan.vector is None else [plan.vector]
+            yield from opened.iter_batches(self._step, row_groups=[group], columns=columns)

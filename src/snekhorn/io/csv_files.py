@@ -1,14 +1,14 @@
 """Read CSV and TSV files in blocks.
 
-The separator and the header are detected from the first lines, and Arrow infers from the first block which columns
-are numeric. All other columns are read as text, and converted to numbers only if the conversion is lossless.
+The separator, the header and the decimal mark are detected from the first lines, and Arrow infers from the first block
+which columns are numeric. All other columns are read as text, and then converted to numbers and dates, see
+`text_columns.py`.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
-import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,30 +16,27 @@ from pathlib import Path
 from typing import IO
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from ..errors import InputError
+from .column_choice import matching_columns
 from .table import Plan, Table, Wanted, assemble, is_number, plan_columns
+from .text_columns import check_first_row, check_text_columns, decimal_mark, not_a_number, with_types
 
 BLOCK_BYTES = 1 << 20  # the reader holds about forty blocks at once, so larger blocks take more memory
 LONGEST_LINE = 1 << 25  # characters, enough for a million columns; longer ones take more memory to look at
 MIN_ROWS_PER_BLOCK = 4  # blocks grow for long rows, because a row must fit into a block
-SEPARATORS = (",", ";", "\t", "|")
-NUMBER = r"^\s*[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?\s*$"
-DECIMAL_COMMA = r"^\s*[-+]?[0-9.]*,[0-9]+([eE][-+]?[0-9]+)?\s*$"
-MOSTLY = 0.9  # share of numbers in a column above which the remaining text is treated as a mistake
-# Text that can be stored as a number without loss; '007' and '1E2' are treated as names.
-LOSSLESS_INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
-LOSSLESS_DECIMAL = r"^-?(0|[1-9][0-9]*)([.][0-9]+)?(e[-+]?[0-9]+)?$"
+SEPARATORS = (",", ";", "\t", "|")  # only the first can also be a decimal mark
+SAMPLE_LINES = 200  # lines that show the decimal mark; with fewer, the first values may all be whole numbers
 UNREADABLE = (pa.ArrowInvalid, OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error)
 
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """Format of a file: separator, column names, and the number of lines before the first row."""
+    """Format of a file: separator, decimal mark, column names, and the number of lines before the first row."""
 
     separator: str
+    decimal: str
     names: list[str]
     has_header: bool
     n_blank: int
@@ -54,6 +51,9 @@ class CsvFormat:
     @property
     def parse_options(self) -> arrow_csv.ParseOptions:
         return arrow_csv.ParseOptions(delimiter=self.separator)
+
+    def convert_options(self, types: dict[str, pa.DataType] | None = None) -> arrow_csv.ConvertOptions:
+        return arrow_csv.ConvertOptions(column_types=types, strings_can_be_null=True, decimal_point=self.decimal)
 
 
 def read_csv(path: Path, wanted: Wanted) -> Table:
@@ -70,31 +70,37 @@ def _read(path: Path, wanted: Wanted) -> Table:
     plan = plan_columns(path, _guess_schema(path, form, wanted), wanted)
     if not form.has_header:
         plan.notes.append("the first line is data, not a header; columns are called column_1, column_2, ...")
+    if form.decimal == ",":
+        plan.notes.append("numbers are read with decimal commas")
     try:
         table = assemble(path, _batches(path, form, plan), plan)
     except pa.ArrowInvalid as error:
         raise _explained(path, error, form, plan.features, wanted) from error
     if wanted.columns is None and wanted.leading is None:
-        _check_mixed_columns(path, table, decimal_commas=form.separator == ";")
-    table.metadata = _with_lossless_numbers(table.metadata)
+        excluded = matching_columns(path, wanted.exclude or (), form.names, form.names)
+        check_text_columns(path, table, {*excluded, wanted.label}, form=form)
+    table.metadata = with_types(table.metadata, {table.id, table.label}, decimal=form.decimal)
     return table
 
 
 def _detect_format(path: Path, wanted: Wanted) -> CsvFormat:
-    first, n_blank, second = _first_lines(path)
-    separator = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else max(SEPARATORS, key=first.count)
+    lines, n_blank = _first_lines(path)
+    first, second = lines[0], lines[1] if len(lines) > 1 else ""
+    separator = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else _separator(first)
     fields = next(csv.reader([first], delimiter=separator), [])
-    if len(fields) < 2 and wanted.columns is None:
+    if len(fields) < 2 and wanted.columns is None and wanted.leading is None:
         raise InputError(
             f"{path} has only one column, {first.strip()[:40]!r}, but a layout needs at least two numeric columns. "
             "If there are more, separate them with commas; to use this one anyway, name it with --columns."
         )
+    decimal = "." if separator == "," else decimal_mark(csv.reader(lines, delimiter=separator))
     second_fields = next(csv.reader([second], delimiter=separator), [])
-    has_header = _is_header(fields, second_fields)
+    has_header = _is_header(*([field.replace(decimal, ".") for field in line] for line in (fields, second_fields)))
     if has_header and not second:
         raise InputError(f"{path} has 0 rows below its header; pass a file with points.")
     return CsvFormat(
         separator=separator,
+        decimal=decimal,
         names=_column_names(fields) if has_header else [f"column_{i + 1}" for i in range(len(fields))],
         has_header=has_header,
         n_blank=n_blank,
@@ -103,18 +109,32 @@ def _detect_format(path: Path, wanted: Wanted) -> CsvFormat:
     )
 
 
-def _first_lines(path: Path) -> tuple[str, int, str]:
-    """Return the first line that is not blank, the number of blank lines before it, and the next line."""
+def _first_lines(path: Path) -> tuple[list[str], int]:
+    """Return the first lines that are not blank, at least two if there are, and the number of blank ones before."""
+    lines: list[str] = []
+    n_blank = n_characters = 0
     with _open_text(path) as file:
-        pieces = iter(lambda: file.readline(LONGEST_LINE), "")
-        lines = ((place, line.rstrip("\r\n")) for place, line in enumerate(pieces) if line.strip())
-        n_blank, first = next(lines, (0, ""))
-        _, second = next(lines, (0, ""))
-    if not first:
+        for line in iter(lambda: file.readline(LONGEST_LINE), ""):
+            if line.strip():
+                lines.append(line.rstrip("\r\n"))
+                n_characters += len(line)
+            elif not lines:
+                n_blank += 1
+            if len(lines) >= SAMPLE_LINES or (len(lines) > 1 and n_characters > BLOCK_BYTES):
+                break
+    if not lines:
         raise InputError(f"{path} is empty; pass a file with points.")
-    if max(len(first), len(second)) >= LONGEST_LINE:
+    if max(map(len, lines)) >= LONGEST_LINE:
         raise InputError(f"{path} has a line of more than {LONGEST_LINE:,} characters; put each point on its own line.")
-    return first, n_blank, second
+    return lines, n_blank
+
+
+def _separator(line: str) -> str:
+    """Return the most frequent separator of a line; commas between digits are decimal if others separate numbers."""
+    for separator in SEPARATORS[1:]:
+        if separator in line and all(_is_number_text(field.replace(",", ".", 1)) for field in line.split(separator)):
+            return separator
+    return max(SEPARATORS, key=line.count)
 
 
 def _open_text(path: Path) -> IO[str]:
@@ -145,7 +165,7 @@ def _guess_schema(path: Path, form: CsvFormat, wanted: Wanted) -> pa.Schema:
     try:
         with (
             pa.input_stream(str(path)) as stream,
-            arrow_csv.open_csv(stream, form.read_options, form.parse_options) as reader,
+            arrow_csv.open_csv(stream, form.read_options, form.parse_options, form.convert_options()) as reader,
         ):
             schema = reader.schema
     except pa.ArrowInvalid as error:
@@ -153,10 +173,8 @@ def _guess_schema(path: Path, form: CsvFormat, wanted: Wanted) -> pa.Schema:
     for i in reversed(range(len(form.names))):
         if form.names[i] == "" and pa.types.is_null(schema.field(i).type):
             schema = schema.remove(i)  # an empty column, because every line ends with a separator
-    if form.separator == ";" and not any(is_number(kind) for kind in schema.types):
-        for name, value in zip(form.names, form.first_row, strict=False):
-            if re.match(DECIMAL_COMMA, value):
-                raise _decimal_commas(path, name, value)
+    if not any(is_number(kind) for kind in schema.types):
+        check_first_row(path, form)
     if wanted.of_model:  # read features of a model as numbers, so that the error names the bad value
         features = set(wanted.columns or ())
         schema = pa.schema([(f.name, pa.float64() if f.name in features else f.type) for f in schema])
@@ -167,55 +185,11 @@ def _batches(path: Path, form: CsvFormat, plan: Plan) -> Iterator[pa.RecordBatch
     """Read features as numbers and other columns as text, since later blocks may not match the types of the first."""
     features = set(plan.features)
     types = {name: pa.float64() if name in features else pa.string() for name in form.names}
-    convert = arrow_csv.ConvertOptions(column_types=types, strings_can_be_null=True)
     with (
         pa.input_stream(str(path)) as stream,
-        arrow_csv.open_csv(stream, form.read_options, form.parse_options, convert) as reader,
+        arrow_csv.open_csv(stream, form.read_options, form.parse_options, form.convert_options(types)) as reader,
     ):
         yield from reader
-
-
-def _check_mixed_columns(path: Path, table: Table, *, decimal_commas: bool) -> None:
-    """Raise an error if a column read as text is mostly numeric, possibly with decimal commas."""
-    for name in table.metadata.column_names:
-        column = table.metadata.column(name)
-        if name in (table.id, table.label) or not pa.types.is_string(column.type):
-            continue
-        if decimal_commas and (pc.mean(pc.match_substring_regex(column, DECIMAL_COMMA)).as_py() or 0.0) >= MOSTLY:
-            raise _decimal_commas(path, name, pc.drop_null(column)[0].as_py())
-        numbers = pc.match_substring_regex(column, NUMBER)
-        share = pc.mean(numbers).as_py()
-        if share is not None and MOSTLY <= share < 1.0:
-            row = pc.index(numbers, False).as_py()
-            raise _not_a_number(path, row + 1, name, column[row].as_py(), of_model=False)
-
-
-def _with_lossless_numbers(table: pa.Table) -> pa.Table:
-    """Convert text columns to integers or floats if that is lossless: '1.10' next to '1.1' stays text."""
-    for i, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
-        if not pa.types.is_string(column.type) or column.null_count == len(column):
-            continue
-        for kind, pattern in ((pa.int64(), LOSSLESS_INTEGER), (pa.float64(), LOSSLESS_DECIMAL)):
-            if pc.all(pc.match_substring_regex(column, pattern)).as_py():
-                numbers = column.cast(kind)
-                if pc.count_distinct(numbers).as_py() == pc.count_distinct(column).as_py():
-                    table = table.set_column(i, name, numbers)
-                break
-    return table
-
-
-def _decimal_commas(path: Path, name: str, value: str) -> InputError:
-    return InputError(
-        f"{path} uses decimal commas, such as {value.strip()} in column {name!r}; use decimal points, or choose the "
-        "features with --columns."
-    )
-
-
-def _not_a_number(path: Path, row: int, name: str, value: str, *, of_model: bool) -> InputError:
-    alternative = "" if of_model else ", or choose the features with --columns"
-    return InputError(
-        f"{path}: the value in row {row}, column {name!r} is {value!r}, which is not a number; fix it{alternative}."
-    )
 
 
 def _explained(path: Path, error: Exception, form: CsvFormat, features: list[str], wanted: Wanted) -> InputError:
@@ -231,13 +205,17 @@ def _explained(path: Path, error: Exception, form: CsvFormat, features: list[str
                     f"{path}: row {n_row} has {values}, but the first line has {len(form.names)}; fix the row."
                 )
             for i, name in places.items():
-                if n_row and i < len(row) and row[i].strip() and not _is_number_text(row[i]) and not _is_null(row[i]):
-                    return _not_a_number(path, n_row, name, row[i], of_model=wanted.of_model)
+                if n_row and i < len(row) and _is_wrong(row[i], form.decimal):
+                    return not_a_number(path, n_row, name, row[i], of_model=wanted.of_model)
     return InputError(f"{path} cannot be read: {_reason(error)}; every row needs as many values as the header.")
 
 
-def _is_null(text: str) -> bool:
-    return text.strip() in arrow_csv.ConvertOptions().null_values
+def _is_wrong(text: str, decimal: str) -> bool:
+    """Return whether a value of a feature is neither a number nor missing."""
+    if decimal != "." and "." in text:
+        return True
+    missing = not text.strip() or text.strip() in arrow_csv.ConvertOptions().null_values
+    return not missing and not _is_number_text(text.replace(decimal, "."))
 
 
 def _is_number_text(text: str) -> bool:

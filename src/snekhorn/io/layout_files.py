@@ -16,8 +16,8 @@ from pyarrow import csv as arrow_csv
 from pyarrow import ipc, parquet
 
 from ..errors import InputError
-from .csv_files import NUMBER
 from .table_files import TEXT_SUFFIXES, read_table
+from .text_columns import NUMBER
 
 TABLE_SUFFIXES = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
 LAYOUT_SUFFIXES = (*TABLE_SUFFIXES, ".npy")

@@ -1,10 +1,9 @@
-"""Read matrices with accompanying metadata: NPZ, Matrix Market and AnnData (H5AD)."""
+"""Read matrices with accompanying metadata: NPZ and Matrix Market."""
 
 from __future__ import annotations
 
 import gzip
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,13 @@ from scipy import io as scipy_io
 from scipy import sparse
 
 from ..errors import InputError, did_you_mean, first_few
-from ..geometry.point_blocks import LARGE, ROWS_AT_ONCE, PointBlocks, as_blocks
+from ..geometry.point_blocks import PointBlocks
 from ..runtime.memory import require_memory
 from ..runtime.sparse_format import check_sparse
-from .h5_scan import check_h5
+from .column_choice import choose_features
 from .npz_archive import LARGEST_RATIO, NpzArchive, open_bounded
-from .table import Table, Wanted, no_metadata, reading
+from .table import Table, Wanted, no_metadata
 
-DEFAULT_REP = "X_pca"
 ZIP_SIGNATURE, NPY_SIGNATURE = b"PK\x03\x04", b"\x93NUMPY"
 MOST_EMPTY = 1 << 20  # columns without entries, as many as feature hashing makes; the name of each takes 80 bytes
 SHORTEST_ENTRY = {"coordinate": 4, "array": 2}  # bytes of an entry of a Matrix Market file: "1 1\n", "1\n"
@@ -43,16 +41,47 @@ def read_npz(path: Path, wanted: Wanted) -> Table:
         arrays = {name: archive.read_array(name) for name in archive.names}
     if "format" in arrays:
         return as_table(path, _sparse_matrix(arrays), {}, wanted)
-    tables = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "biuf"]
-    name = "X" if "X" in tables else tables[0] if len(tables) == 1 else None
-    if name is None:
-        raise InputError(
-            f"{path} has {len(tables)} two-dimensional numeric arrays among {', '.join(arrays)}; "
-            "name the one that holds the points X."
-        )
+    name = _array_of_points(path, arrays, wanted)
     X = arrays.pop(name)
-    columns = {name: array for name, array in arrays.items() if array.shape == (X.shape[0],)}
-    return as_table(path, X, columns, wanted)
+    notes = []
+    if X.ndim > 2:
+        size = " x ".join(map(str, X.shape[1:]))
+        X = X.reshape(len(X), -1)
+        notes.append(f"each point of {name!r} is an array of {size}; it becomes {X.shape[1]:,} columns")
+    columns = {other: array.ravel() for other, array in arrays.items() if array.shape in ((len(X),), (len(X), 1))}
+    if ignored := [other for other in arrays if other not in columns]:
+        notes.append(f"ignored {first_few(ignored)}: not one value per row of {name!r}")
+    table = as_table(path, X, columns, wanted)
+    table.notes[:0] = notes
+    return table
+
+
+def _array_of_points(path: Path, arrays: dict[str, NDArray[Any]], wanted: Wanted) -> str:
+    """Return the name of the array that holds the points: the requested one, X, or the only one with rows."""
+    offered = [name for name, array in arrays.items() if array.ndim >= 2 and array.dtype.kind in "biuf"]
+    if wanted.vector is not None:
+        if wanted.vector not in arrays:
+            raise InputError(f"{path} has no array {wanted.vector!r}; {did_you_mean(wanted.vector, arrays)}")
+        if wanted.vector not in offered:
+            array = arrays[wanted.vector]
+            raise InputError(
+                f"{wanted.vector!r} of {path} is an array of {array.dtype} with shape {array.shape}; choose numbers "
+                "with one row per point with --vector."
+            )
+        return wanted.vector
+    tables = [name for name in offered if arrays[name].ndim == 2]
+    if "X" in tables or len(tables) == 1:
+        return "X" if "X" in tables else tables[0]
+    if len(offered) == 1:
+        return offered[0]
+    shapes = [f"{name!r} ({' x '.join(map(str, arrays[name].shape))})" for name in tables or offered]
+    if not shapes:
+        names = first_few(list(arrays))
+        raise InputError(f"{path} has no 2-D array of numbers with one row per point; its arrays are {names}.")
+    raise InputError(
+        f"{path} has {len(shapes)} arrays that could be the points: {', '.join(shapes[:8])}; choose one with --vector, "
+        f"such as --vector {(tables or offered)[0]}."
+    )
 
 
 def starts_with(path: Path, signature: bytes) -> bool:
@@ -109,7 +138,8 @@ def read_matrix_market(path: Path, wanted: Wanted) -> Table:
             "lines; use files from the same data set."
         )
     X = X if X.shape[0] == len(barcodes) else X.T.tocsr() if sparse.issparse(X) else X.T
-    return as_table(path, X, {"barcode": np.array(barcodes)}, replace(wanted, id=wanted.id or "barcode"))
+    id = "barcode" if wanted.id is None or wanted.id in wanted.elsewhere else wanted.id
+    return as_table(path, X, {"barcode": np.array(barcodes)}, replace(wanted, id=id))
 
 
 def _open_matrix_market(path: Path) -> Any:
@@ -151,16 +181,12 @@ def as_table(path: Path, X: Any, columns: dict[str, NDArray[Any]], wanted: Wante
     if 0 in X.shape:
         size = f"{X.shape[0]} rows and {X.shape[1]} columns"
         raise InputError(f"{path} has {size}; pass a file with at least one row and one column.")
-    for name in (wanted.label, wanted.id):
-        if name is not None and name not in columns:
-            raise InputError(f"{path} has no column {name!r}; {did_you_mean(name, columns)}")
-    names = numbered_names(X.shape[1])
-    if wanted.columns is not None:
-        chosen = [_position(path, name, names, wanted) for name in wanted.columns]
-        X, names = _select(X, chosen), [names[i] for i in chosen]
-    check_finite_values(path, X, names, wanted.remedy)
+    wanted.check_roles(path, columns)
+    X, names = select_features(path, X, numbered_names(X.shape[1]), wanted)
     metadata, notes = _arrow_columns(path, columns, wanted)
-    return Table(X, names, pa.table(metadata) if metadata else no_metadata(X.shape[0]), wanted.id, wanted.label, notes)
+    table = pa.table(metadata) if metadata else no_metadata(X.shape[0])
+    id, label = (name if name in columns else None for name in (wanted.id, wanted.label))
+    return Table(X, names, table, id, label, notes)
 
 
 def numbered_names(n: int) -> list[str]:
@@ -168,8 +194,14 @@ def numbered_names(n: int) -> list[str]:
     return [f"column_{i + 1}" for i in range(n)]
 
 
-def _select(X: Any, columns: list[int]) -> Any:
-    return X.select(columns) if isinstance(X, PointBlocks) else X[:, columns]
+def select_features(path: Path, X: Any, names: list[str], wanted: Wanted) -> tuple[Any, list[str]]:
+    """Return the requested columns of a matrix, or its blocks, and their names."""
+    if wanted.columns is None and wanted.exclude is None:
+        return X, names
+    chosen = choose_features(path, names, names, wanted)
+    places = {name: place for place, name in enumerate(names)}
+    columns = [places[name] for name in chosen]
+    return X.select(columns) if isinstance(X, PointBlocks) else X[:, columns], chosen
 
 
 def _arrow_columns(path: Path, columns: dict[str, NDArray[Any]], wanted: Wanted) -> tuple[dict[str, Any], list[str]]:
@@ -187,121 +219,3 @@ def _arrow_columns(path: Path, columns: dict[str, NDArray[Any]], wanted: Wanted)
                 ) from None
             notes.append(f"ignored {name!r}: values of type {values.dtype} are not supported")
     return found, notes
-
-
-def _position(path: Path, name: str, names: list[str], wanted: Wanted) -> int:
-    if name not in names:
-        model = ", which the model needs" if wanted.of_model else ""
-        raise InputError(f"{path} has no column {name!r}{model}; its columns are column_1 to column_{len(names)}.")
-    return names.index(name)
-
-
-def check_finite_values(path: Path, X: Any, names: list[str], remedy: str) -> None:
-    """Raise an error if a value is not a finite number; blocks are checked when they are read."""
-    if X.dtype.kind != "f" or isinstance(X, PointBlocks):
-        return
-    if sparse.issparse(X):
-        if np.isfinite(X.data).all():
-            return
-        entries = X.tocoo()
-        at = np.flatnonzero(~np.isfinite(entries.data))[0]
-        row, column = entries.row[at], entries.col[at]
-    else:
-        starts = range(0, X.shape[0], ROWS_AT_ONCE)
-        start = next((row for row in starts if not np.isfinite(X[row : row + ROWS_AT_ONCE]).all()), None)
-        if start is None:
-            return
-        row, column = np.argwhere(~np.isfinite(X[start : start + ROWS_AT_ONCE]))[0] + (start, 0)
-    raise InputError(f"{path}: the value in row {row + 1}, column {names[column]!r} is {X[row, column]}; {remedy}.")
-
-
-def read_h5ad(path: Path, wanted: Wanted, rep: str | None = None) -> Table:
-    """Read an AnnData file: by default obsm["X_pca"] if it exists, otherwise X; obs becomes the metadata."""
-    try:
-        from anndata import read_h5ad as read
-    except ImportError:
-        raise InputError(f"reading {path} needs anndata; install it with: pip install 'snekhorn[anndata]'.") from None
-    check_h5(path)
-    adata = read(path, backed="r")
-    try:
-        table = _anndata_table(path, adata, wanted, rep)
-    except BaseException:
-        adata.file.close()
-        raise
-    if not isinstance(table.X, PointBlocks):  # blocks are read from the open file
-        adata.file.close()
-    return table
-
-
-def _anndata_table(path: Path, adata: Any, wanted: Wanted, rep: str | None) -> Table:
-    if wanted.columns is not None:
-        raise InputError(f"--columns does not apply to {path}; choose X or an entry of obsm with --rep.")
-    if rep is None:
-        rep = DEFAULT_REP if DEFAULT_REP in adata.obsm else "X"
-    if rep != "X" and rep not in adata.obsm:
-        raise InputError(f"{path} has no obsm[{rep!r}]; {did_you_mean(rep, ['X', *adata.obsm])}")
-    if rep == "X" and not _has_x(adata):
-        entries = first_few(list(adata.obsm))
-        if not entries:
-            raise InputError(f"{path} has neither X nor any entry in obsm; pass a file with data.")
-        raise InputError(f"{path} has no X; choose an entry of obsm with --rep (available: {entries}).")
-    source = "X" if rep == "X" else f"obsm[{rep!r}]"
-    X = _matrix(path, source, adata.X) if rep == "X" else _as_numbers(path, source, adata.obsm[rep])
-    names = list(map(str, adata.var_names)) if rep == "X" else [f"{rep}_{i + 1}" for i in range(X.shape[1])]
-    if 0 in X.shape:
-        size = f"{X.shape[0]} cells and {X.shape[1]} features"
-        raise InputError(f"{path} has {size}; pass a file with at least one cell and one feature.")
-    if isinstance(X, PointBlocks):
-        X = X.in_file(str(path), names, partial(reading, path, "H5AD"))
-    check_finite_values(path, X, names, "fill it in or drop the cell")
-    obs = {str(name): _obs_column(adata.obs[name]) for name in adata.obs.columns}
-    cell = "cell" if "cell" not in obs else "cell name"
-    id = wanted.id or cell
-    columns = {cell: pa.array(list(map(str, adata.obs_names))), **obs}
-    for name in (wanted.label, id):
-        if name is not None and name not in columns:
-            raise InputError(f"{path} has no obs column {name!r}; {did_you_mean(name, columns)}")
-    return Table(X, names, pa.table(columns), id, wanted.label, [f"using {source} as features"], rep)
-
-
-def _has_x(adata: Any) -> bool:
-    try:
-        return adata.X is not None
-    except KeyError:  # anndata looks X up in the file without checking that it is there
-        return False
-
-
-def _matrix(path: Path, source: str, X: Any) -> Any:
-    """Read X into memory, or by blocks if it is large."""
-    n_values = X.group["data"].shape[0] if hasattr(X, "group") else X.size
-    blocks = as_blocks(X) if n_values > LARGE else None
-    if blocks is not None:
-        return blocks
-    return _as_numbers(path, source, X.to_memory() if hasattr(X, "to_memory") else X[:])
-
-
-def _as_numbers(path: Path, source: str, values: Any) -> Any:
-    """Return X or an entry of obsm as a matrix of numbers."""
-    check_sparse(values, f"{source} of {path}")
-    X = sparse.csr_matrix(values) if sparse.issparse(values) else np.asarray(values)
-    if X.dtype.kind == "O":  # a data frame whose columns have different types
-        try:
-            X = X.astype(float)
-        except (TypeError, ValueError) as error:
-            raise InputError(
-                f"{source} of {path} does not contain only numbers ({error}); choose another entry with --rep."
-            ) from None
-    if X.ndim != 2 or X.dtype.kind not in "biuf":
-        raise InputError(
-            f"{source} of {path} is an array of {X.dtype} with shape {X.shape}; "
-            "choose a 2-D array of numbers with --rep."
-        )
-    return X
-
-
-def _obs_column(values: Any) -> Any:
-    """Convert a column of obs and its missing values to Arrow, as text if Arrow has no matching type."""
-    try:
-        return pa.array(values.astype(object) if values.dtype.name == "category" else values, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.array([None if value is None or value != value else str(value) for value in values.astype(object)])

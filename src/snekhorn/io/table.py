@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..errors import InputError, did_you_mean
+from ..errors import InputError, did_you_mean, first_few
 from ..geometry.point_blocks import PointBlocks
 from ..runtime.memory import require_memory
+from .column_choice import choose_features
+from .missing_values import MissingValues, Rule
+from .vector_columns import check_vector, is_vector, vector_names, vector_values, vector_width
 
 ID_NAMES = ("", "id", "index", "unnamed: 0", "__index_level_0__")  # numbers in these columns are row numbers
-LABEL_NAMES = ("label", "labels", "class", "target", "cluster")
 GROWTH = 1.1  # growth factor of a full array; larger wastes memory, smaller copies more often
-MIN_COUNTED_ROWS = 5  # with fewer rows, consecutive numbers may be measurements
 
 
 @dataclass
@@ -43,6 +44,8 @@ class Table:
         Decisions made while reading that the user may want to know about.
     rep : str or None
         For H5AD files, the source of X: "X" or an entry of obsm.
+    missing : MissingValues or None
+        Missing features, if there were any.
     """
 
     X: Any
@@ -52,15 +55,24 @@ class Table:
     label: str | None = None
     notes: list[str] = field(default_factory=list)
     rep: str | None = None
+    missing: MissingValues | None = None
 
-    def keep(self, name: str) -> None:
-        """Copy a column of X to the metadata."""
-        X, place = self.X, self.columns.index(name)
+    def with_features(self, names: Iterable[str]) -> pa.Table:
+        """Return the metadata with these columns of X, unless they are among the metadata."""
+        table = self.metadata
+        for name in names:
+            if name not in table.column_names:
+                column = pa.array(self._feature(self.columns.index(name)), from_pandas=True)
+                table = table.append_column(name, column) if table.num_columns else pa.table({name: column})
+        return table
+
+    def _feature(self, place: int) -> NDArray[Any]:
+        X = self.X
         if isinstance(X, PointBlocks):
             values = X.column(place)
         else:
             values = X.tocsc()[:, [place]].toarray() if sparse.issparse(X) else np.asarray(X[:, place])
-        self.metadata = self.metadata.append_column(name, pa.array(values.ravel().astype(float)))
+        return values.ravel().astype(float)
 
     def values(self, name: str) -> NDArray[Any]:
         """Return a column of the metadata as an array."""
@@ -69,32 +81,62 @@ class Table:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Columns that the user requested; None means choose automatically."""
+    """What the user requested of a file; None means choose automatically.
+
+    Attributes
+    ----------
+    columns, exclude : list of str or None
+        Features, and columns that are no features: names, or patterns such as "gene*".
+    label, id : str or None
+        Columns that hold the classes and the names of the points.
+    vector : str or None
+        Column, or array of an NPZ file, that holds the points.
+    missing : {"error", "drop", "median"}
+        What to do with missing features.
+    colors : tuple of str
+        Columns to keep in the metadata even if they are neither features nor metadata: the genes of an H5AD file.
+    leading : callable or None
+        Chooses the features, given the names of all columns.
+    of_model : bool
+        Whether `columns` are the features of a saved model, all of which are needed.
+    elsewhere : frozenset of str
+        Columns that come from another file, so that the label and the id may be among them.
+    """
 
     columns: list[str] | None = None
     label: str | None = None
     id: str | None = None
-    leading: Callable[[list[str]], list[str]] | None = None  # chooses the features, given the names of all columns
-    of_model: bool = False  # whether `columns` are the features of a saved model, all of which are needed
+    leading: Callable[[list[str]], list[str]] | None = None
+    of_model: bool = False
+    exclude: list[str] | None = None
+    vector: str | None = None
+    missing: Rule = "error"
+    colors: tuple[str, ...] = ()
+    elsewhere: frozenset[str] = frozenset()
 
-    @property
-    def remedy(self) -> str:
-        """Remedy for a value that is not a finite number."""
-        if self.of_model:
-            return "fill it in or drop the row"
-        return "fill it in, drop the row, or leave out the column with --columns"
+    def check_roles(self, path: Path, names: Iterable[str], *, kind: str = "column") -> None:
+        """Raise if the label or the id is not among these columns."""
+        known = list(names)
+        for name in (self.label, self.id):
+            if name is not None and name not in known and name not in self.elsewhere:
+                raise InputError(f"{path} has no {kind} {name!r}; {did_you_mean(name, known)}")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Assignment of the columns of a file to features and metadata."""
+    """Assignment of the columns of a file to features and metadata; a vector becomes features when it is read."""
 
     features: list[str]
     metadata: list[str]
     id: str | None
     label: str | None
     notes: list[str]
-    wanted: Wanted
+    vector: str | None = None
+
+    @property
+    def read_columns(self) -> list[str]:
+        """Columns to read."""
+        return [*([self.vector] if self.vector else self.features), *self.metadata]
 
 
 @contextmanager
@@ -154,100 +196,103 @@ def plan_columns(path: Path, schema: pa.Schema, wanted: Wanted) -> Plan:
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
         raise InputError(f"{path} has more than one column called {twice!r}; rename the duplicates.")
-    for name in [*(wanted.columns or []), wanted.label, wanted.id]:
-        if name is not None and name not in names:
-            model = ", which the model needs" if wanted.of_model and name in (wanted.columns or []) else ""
-            raise InputError(f"{path} has no column {name!r}{model}; {did_you_mean(name, names)}")
+    wanted.check_roles(path, names)
     notes: list[str] = []
-    id = wanted.id
-    if id is None:
+    id = wanted.id if wanted.id in names else None
+    if wanted.id is None:
         id = next((name for name in names if name.lower() in ID_NAMES and name not in (wanted.columns or [])), None)
         if id is not None:
             notes.append(f"column {id!r} is used as the row names")
-    features = _features(path, schema, wanted, id)
-    nested = [name for name in names if pa.types.is_nested(schema.field(name).type)]
-    if nested:
-        notes.append(f"ignored {', '.join(map(repr, nested))}: list columns are not supported")
-    if wanted.columns is None and wanted.label is None:
-        notes += [
-            f"column {name!r} is used as a feature; if it holds classes, pass --label {name}"
-            for name in features
-            if name.lower() in LABEL_NAMES
-        ]
-    excluded = {*features, *nested}
-    others = [name for name in names if name not in excluded]
-    return Plan(features, others, id, wanted.label, notes, wanted)
+    label = wanted.label if wanted.label in names else None
+    lists = [name for name in names if pa.types.is_nested(schema.field(name).type) and name != wanted.vector]
+    if wanted.vector is not None:
+        features = _vector_features(path, schema, wanted)
+    else:
+        features = _features(path, schema, replace(wanted, id=id), lists)
+    vectors = [name for name in lists if is_vector(schema.field(name).type)]
+    if vectors and wanted.leading is None and wanted.vector is None:
+        notes.append(f"ignored {first_few(vectors)}; to lay out lists of numbers, pass --vector {vectors[0]}")
+    if others := [name for name in lists if name not in vectors or wanted.vector is not None]:
+        notes.append(f"ignored {first_few(others)}: metadata cannot be lists")
+    used = {*features, *lists, wanted.vector}
+    return Plan(features, [name for name in names if name not in used], id, label, notes, wanted.vector)
 
 
-def _features(path: Path, schema: pa.Schema, wanted: Wanted, id: str | None) -> list[str]:
-    if wanted.columns is not None:
-        for name in wanted.columns:
-            if not is_number(schema.field(name).type):
-                remedy = (
-                    "the model requires this column to be numeric" if wanted.of_model else "leave it out of --columns"
-                )
-                raise InputError(f"column {name!r} of {path} does not contain numbers; {remedy}.")
-            if name in (wanted.label, wanted.id):
-                use = "a feature of the model" if wanted.of_model else "in --columns"
-                raise InputError(
-                    f"column {name!r} is {use}, but it is also the label or the id; use it for only one purpose."
-                )
-        return list(dict.fromkeys(wanted.columns))
+def _vector_features(path: Path, schema: pa.Schema, wanted: Wanted) -> list[str]:
+    """Check the column of vectors; its features have no names before it is read."""
+    name = str(wanted.vector)
+    if name not in schema.names:
+        raise InputError(f"{path} has no column {name!r}; {did_you_mean(name, schema.names)}")
+    if wanted.exclude is not None or (wanted.columns is not None and not wanted.of_model):
+        raise InputError(f"--vector {name} uses no other columns as features; omit --columns and --exclude.")
+    if name in (wanted.label, wanted.id):
+        raise InputError(f"column {name!r} is the vector, but it is also the label or the id; use it for one purpose.")
+    check_vector(path, schema, name)
+    return []
+
+
+def _features(path: Path, schema: pa.Schema, wanted: Wanted, lists: list[str]) -> list[str]:
+    numeric = [field.name for field in schema if is_number(field.type)]
     if wanted.leading is not None:
         found = wanted.leading(schema.names)
         if not found:
             raise InputError(f"{path} does not start with columns x and y; name the coordinates with --coordinates.")
         for name in found:
-            if not is_number(schema.field(name).type):
+            if name not in numeric:
                 raise InputError(
                     f"column {name!r} of {path} does not contain numbers; name the coordinates with --coordinates."
                 )
         return found
-    features = [field.name for field in schema if is_number(field.type) and field.name not in (id, wanted.label)]
-    if not features:
-        few = ", ".join(map(repr, schema.names[:8])) + (", ..." if len(schema.names) > 8 else "")
-        raise InputError(f"{path} has no numeric columns to use as features; its columns are {few}.")
+    features = choose_features(path, schema.names, numeric, wanted)
+    known = set(numeric)
+    for name in features:
+        if name not in known:
+            remedy = "the model requires this column to be numeric" if wanted.of_model else "leave it out of --columns"
+            raise InputError(f"column {name!r} of {path} does not contain numbers; {remedy}.")
+        if name in (wanted.label, wanted.id):
+            use = "a feature of the model" if wanted.of_model else "in --columns"
+            raise InputError(
+                f"column {name!r} is {use}, but it is also the label or the id; use it for only one purpose."
+            )
+    if not features and wanted.columns is None:
+        vectors = [name for name in lists if is_vector(schema.field(name).type)]
+        remedy = f"to lay out lists of numbers, pass --vector {vectors[0]}" if vectors else "add a numeric column"
+        raise InputError(
+            f"{path} has no numeric columns to use as features; its columns are {first_few(schema.names)}; {remedy}."
+        )
     return features
 
 
 def assemble(path: Path, batches: Iterable[pa.RecordBatch], plan: Plan) -> Table:
     """Read all batches into one table, with a single copy of the features in memory."""
-    X = np.empty((0, len(plan.features)))
+    features = list(plan.features)
+    X = np.empty((0, len(features)))
     others: list[pa.RecordBatch] = []
     n = 0
     for batch in batches:
         batch.validate(full=True)  # loops of Arrow trust the offsets and indices of a file
+        if plan.vector is not None and not features:
+            width = vector_width(path, plan.vector, batch.column(plan.vector))
+            if width is None and batch.num_rows:
+                raise InputError(f"{path} starts with {batch.num_rows:,} rows without a list in {plan.vector!r}.")
+            features = vector_names(plan.vector, width or 0)
+            X = np.empty((0, len(features)))
         stop = n + batch.num_rows
         if stop > len(X):  # growing a large array does not copy it: the system remaps its pages
             n_rows = int(GROWTH * stop)
             require_memory(8.0 * (n_rows - len(X)) * X.shape[1], f"reading {path}", "use fewer rows or columns")
             X.resize((n_rows, X.shape[1]), refcheck=False)
-        _fill(X[n:stop], path, batch, plan, n)
+        if plan.vector is not None:
+            X[n:stop] = vector_values(path, plan.vector, batch.column(plan.vector), X.shape[1], n)
+        for j, name in enumerate(plan.features):
+            X[n:stop, j] = as_numbers(batch.column(name))
         others.append(batch.select(plan.metadata))
         n = stop
     if n == 0:
         raise InputError(f"{path} has 0 rows; pass a file with points.")
     X.resize((n, X.shape[1]), refcheck=False)
     metadata = pa.Table.from_batches(others) if plan.metadata else no_metadata(n)
-    notes = [
-        f"column {name!r} is used as a feature; if it names the rows, pass --id {name}"
-        for j, name in enumerate(plan.features)
-        if plan.id is None and plan.wanted.columns is None and _counts_rows(name, X[:, j])
-    ]
-    return Table(X, plan.features, metadata, plan.id, plan.label, plan.notes + notes)
-
-
-def _fill(block: NDArray[Any], path: Path, batch: pa.RecordBatch, plan: Plan, n_before: int) -> None:
-    """Copy the features of a batch; raise an error if one is not finite."""
-    for j, name in enumerate(plan.features):
-        block[:, j] = as_numbers(batch.column(name))
-    if not np.isfinite(block).all():
-        row, j = np.argwhere(~np.isfinite(block))[0]
-        problem = "is empty or not a number" if np.isnan(block[row, j]) else "is infinite"
-        raise InputError(
-            f"{path}: the value in row {n_before + row + 1}, column {plan.features[j]!r} {problem}; "
-            f"{plan.wanted.remedy}."
-        )
+    return Table(X, features, metadata, plan.id, plan.label, plan.notes)
 
 
 def as_numbers(column: pa.Array) -> NDArray[Any]:
@@ -255,15 +300,6 @@ def as_numbers(column: pa.Array) -> NDArray[Any]:
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
-def _counts_rows(name: str, x: NDArray[Any]) -> bool:
-    """Return whether a feature looks like row names: consecutive numbers, or unique ones in a column called ...id."""
-    if len(x) < MIN_COUNTED_ROWS or (x[:MIN_COUNTED_ROWS] % 1.0).any():  # quick answer for most columns
-        return False
-    if (np.diff(x) == 1.0).all():
-        return True
-    return name.lower().endswith("id") and not (x % 1.0).any() and len(np.unique(x)) == len(x)
 
 
 def check_ids(path: Path, table: Table) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,14 +10,20 @@ from pyarrow import ipc, parquet
 
 from ..errors import InputError
 from .block_files import block_files, has_named_columns, is_zarr, read_folder, read_npy
+from .column_hints import column_notes
 from .csv_files import read_csv
-from .matrix_files import read_h5ad, read_matrix_market, read_npz
+from .h5ad_files import read_h5ad
+from .matrix_files import read_matrix_market, read_npz
+from .metadata_files import join_metadata
+from .missing_values import Rule, settle_missing
 from .table import Table, Wanted, assemble, check_ids, plan_columns, reading
+from .transposed import transposed
 
 CHUNK_ROWS = 1 << 16
 TEXT_SUFFIXES = (".csv", ".tsv")
 TABULAR_SUFFIXES = (*TEXT_SUFFIXES, ".csv.gz", ".tsv.gz", ".parquet", ".arrow", ".feather")
 ARRAY_SUFFIXES = (".npy", ".npz", ".mtx", ".mtx.gz")  # formats whose columns have no names
+VECTOR_SUFFIXES = (".parquet", ".arrow", ".feather", ".npz")
 FOLDER = ""  # stands for the suffix of a folder
 SIGNATURES = {
     b"PAR1": "Parquet",
@@ -29,13 +35,19 @@ SIGNATURES = {
 }
 
 
-def read_table(
+def read_table(  # noqa: PLR0913
     path: Path | str,
     *,
     columns: list[str] | None = None,
+    exclude: list[str] | None = None,
     label: str | None = None,
     id: str | None = None,
     rep: str | None = None,
+    vector: str | None = None,
+    metadata: Path | str | None = None,
+    missing: Rule = "error",
+    transpose: bool = False,
+    colors: Sequence[str] = (),
     leading: Callable[[list[str]], list[str]] | None = None,
     of_model: bool = False,
 ) -> Table:
@@ -46,12 +58,24 @@ def read_table(
     path : Path or str
         CSV, TSV, Parquet, Arrow, NPY, NPZ, MTX or H5AD file; the suffix determines the format. CSV, TSV and MTX files
         may be compressed (.gz). A folder of NPY or Parquet files, or a Zarr array, is read by blocks.
-    columns : list of str or None, default=None
-        Numeric columns to use as features. None uses all except the label and the id.
+    columns, exclude : list of str or None, default=None
+        Numeric columns to use as features, and columns not to use, which become metadata: names, or patterns such as
+        "gene*". By default, all numeric columns except the label and the id are features.
     label, id : str or None, default=None
         Columns that hold the classes and the names of the points.
     rep : str or None, default=None
         For H5AD files, the entry of obsm to use, or "X".
+    vector : str or None, default=None
+        Column of a Parquet or Arrow file whose values are lists of numbers, or array of an NPZ file: the points.
+    metadata : Path, str or None, default=None
+        CSV, TSV, Parquet or Arrow file with more columns, matched by the id, or by row if there is none.
+    missing : {"error", "drop", "median"}, default="error"
+        What to do with missing features: raise an error, leave out their rows, or keep them as NaN, to be filled in by
+        `snekhorn.geometry.preprocessing.Preprocessing`.
+    transpose : bool, default=False
+        Whether the columns of the file are the points.
+    colors : sequence of str, default=()
+        For H5AD files, genes to add to the metadata.
     leading : callable or None, default=None
         Chooses the features, given the names of all columns.
     of_model : bool, default=False
@@ -63,21 +87,59 @@ def read_table(
     """
     path = Path(path)
     suffix = check_input(path)
+    _check_options(path, suffix, rep=rep, vector=vector, transpose=transpose)
+    described = None if metadata is None else read_metadata(Path(metadata))
+    elsewhere = frozenset[str]() if described is None else frozenset(described.metadata.column_names)
+    wanted = Wanted(
+        columns, label, id, leading, of_model, exclude, vector, missing, colors=tuple(colors), elsewhere=elsewhere
+    )
+    table = _read(path, suffix, Wanted(vector=vector) if transpose else wanted, rep)
+    if transpose:
+        table = transposed(path, table, wanted, named=not has_numbered_columns(path))
+    if described is not None:
+        join_metadata(path, table, Path(str(metadata)), described, wanted)
+    check_ids(path, table)
+    settle_missing(path, table, wanted)
+    automatic = columns is None and leading is None and not of_model and vector is None
+    if automatic and suffix in TABULAR_SUFFIXES and not transpose:
+        if len(table.columns) == 1:
+            raise InputError(
+                f"{path} has only one numeric column, {table.columns[0]!r}, but a layout normally needs at least two. "
+                "To use only this one, pass it to --columns."
+            )
+        table.notes += column_notes(table, wanted)
+    return table
+
+
+def read_metadata(path: Path) -> Table:
+    """Read all columns of a file as metadata."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; pass a file to --metadata.")
+    suffix_of(path, TABULAR_SUFFIXES)
+    return read_table(path, columns=[])
+
+
+def _read(path: Path, suffix: str, wanted: Wanted, rep: str | None) -> Table:
+    kind, read = ("Zarr", read_folder) if suffix == FOLDER else READERS[suffix]
+    with reading(path, kind):
+        return read_h5ad(path, wanted, rep) if suffix == ".h5ad" else read(path, wanted)
+
+
+def _check_options(path: Path, suffix: str, *, rep: str | None, vector: str | None, transpose: bool) -> None:
+    """Raise if an option does not apply to the format of a file."""
     if suffix in TEXT_SUFFIXES:
         _check_is_text(path)
     if rep is not None and suffix != ".h5ad":
         raise InputError(f"--rep applies only to H5AD files, but {path} is not one; omit the option.")
-    wanted = Wanted(columns, label, id, leading, of_model)
-    kind, read = ("Zarr", read_folder) if suffix == FOLDER else READERS[suffix]
-    with reading(path, kind):
-        table = read_h5ad(path, wanted, rep) if suffix == ".h5ad" else read(path, wanted)
-        check_ids(path, table)
-    if columns is None and leading is None and suffix in TABULAR_SUFFIXES and len(table.columns) == 1:
+    has_lists = has_named_columns(path) if suffix == FOLDER else suffix in VECTOR_SUFFIXES
+    if vector is not None and not has_lists:
         raise InputError(
-            f"{path} has only one numeric column, {table.columns[0]!r}, but a layout normally needs at least two. "
-            "To use only this one, pass it to --columns."
+            f"--vector applies only to {', '.join(VECTOR_SUFFIXES)} files, but {path} is not one; omit the option, or "
+            "save the lists in a Parquet file."
         )
-    return table
+    if transpose and (suffix in (".h5ad", FOLDER) or vector is not None):
+        what = "with --vector" if vector is not None else f"to {path}"
+        raise InputError(f"--transpose does not apply {what}; omit the option.")
 
 
 def check_input(path: Path) -> str:
@@ -120,8 +182,7 @@ def read_parquet(path: Path, wanted: Wanted) -> Table:
     """Read a Parquet file in batches."""
     with parquet.ParquetFile(path, page_checksum_verification=True) as file:
         plan = plan_columns(path, file.schema_arrow, wanted)
-        columns = [*plan.features, *plan.metadata]
-        return assemble(path, file.iter_batches(CHUNK_ROWS, columns=columns), plan)
+        return assemble(path, file.iter_batches(CHUNK_ROWS, columns=plan.read_columns), plan)
 
 
 def read_arrow(path: Path, wanted: Wanted) -> Table:

@@ -7,6 +7,7 @@ from .arithmetic import fast_exp
 from .compilation import FAST, compiled, inlined
 
 MAX_ITERATIONS = 100
+NEWTON_ITERATIONS = 30  # most rows need fewer than 10; where Newton's method cycles, bisection takes over
 ENTROPY_TOLERANCE = 1e-13
 COLDEST = 40.0  # exp(-40) is negligible compared with 1 in float64, so even smaller bandwidths change nothing
 LARGEST_LOG = 700.0  # log of the largest inverse bandwidth; above this, exp overflows
@@ -52,7 +53,7 @@ def _search(excess, own, target):
     low = np.log(HOTTEST / largest)
     high = min(np.log(COLDEST + np.log(excess.size + 1.0)) - np.log(smallest), LARGEST_LOG)
     x = min(max(np.log(excess.size / total), low), high)
-    for _ in range(MAX_ITERATIONS):
+    for iteration in range(MAX_ITERATIONS):
         inverse = np.exp(x)
         z, mean, variance = _moments(excess, inverse, own)
         gap = np.log(z) + inverse * mean - target
@@ -63,7 +64,8 @@ def _search(excess, own, target):
         else:
             high = x
         step = gap / (inverse * inverse * variance)
-        x = x + step if low < x + step < high else 0.5 * (low + high)
+        is_safe = iteration < NEWTON_ITERATIONS and low < x + step < high
+        x = x + step if is_safe else 0.5 * (low + high)
         if high - low < 1e-15 * max(1.0, abs(x)):
             break
     return np.exp(x)

@@ -1,0 +1,136 @@
+"""Point out columns that are probably not meant to be features, and labels and orientations that were not declared."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..colors import DISTINCT
+from ..errors import first_few
+from .table import Table, Wanted
+
+LABEL_NAMES = (
+    *("label", "labels", "class", "classes", "target", "cluster", "clusters", "category", "group", "species"),
+    *("type", "celltype", "cell_type", "leiden", "louvain"),
+)
+GENE_NAMES = ("gene", "genes", "gene_id", "gene_name", "gene_symbol", "symbol", "probe", "probe_id", "ensembl_id")
+GENE = r"^ENS[A-Z]*G[0-9]{11}"
+DATED = re.compile(r"(date|time|day|year|_at$|^at$|timestamp)", re.IGNORECASE)
+MIN_ROWS = 5  # with fewer rows, consecutive numbers may be measurements
+MOST_CODES = 20  # distinct whole numbers of a column of codes; counts often have more
+POINTS_PER_CLASS = 5  # on average; with fewer, a column is not a label
+WIDE = 10  # columns per row above which the points may be in columns
+
+
+def column_notes(table: Table, wanted: Wanted) -> list[str]:
+    """Return notes about the columns of a dense table whose features were chosen automatically."""
+    X, names = np.asarray(table.X), table.columns
+    if len(X) < MIN_ROWS:
+        return _label_notes(table, wanted, [])
+    ids = [name for j, name in enumerate(names) if table.id is None and _counts_rows(name, X[:, j])]
+    notes = [f"column {name!r} is used as a feature; if it names the rows, pass --id {name}" for name in ids]
+    dates = [name for j, name in enumerate(names) if name not in ids and _is_dated(name, X[:, j])]
+    if dates:
+        notes.append(
+            f"{_columns(dates)} like dates or times; to leave out what is not a feature, pass --exclude "
+            f"{','.join(dates[:8])}"
+        )
+    codes = [name for j, name in enumerate(names) if name not in (*ids, *dates) and _has_codes(X[:, j])]
+    if codes and 2 * len(codes) <= len(names) and len(names) - len(codes) - len(ids) - len(dates) > 0:
+        notes.append(
+            f"{_columns(codes)} like codes (few distinct whole numbers); for classes, pass --label {codes[0]}; "
+            f"otherwise, consider --exclude {','.join(codes[:8])}"
+        )
+    return [*notes, *_label_notes(table, wanted, codes), *_orientation_notes(table)]
+
+
+def _columns(names: list[str]) -> str:
+    return f"column {names[0]!r} looks" if len(names) == 1 else f"columns {first_few(names)} look"
+
+
+def _counts_rows(name: str, x: NDArray[np.float64]) -> bool:
+    """Return whether a feature looks like row names: consecutive numbers, or unique ones in a column called ...id."""
+    if not _is_whole(x):
+        return False
+    if (np.diff(x) == 1.0).all():
+        return True
+    return name.lower().endswith("id") and len(np.unique(x)) == len(x)
+
+
+def _is_whole(x: NDArray[np.float64]) -> bool:
+    """Return whether all known values are whole numbers."""
+    if (x[:MIN_ROWS] % 1.0 > 0.0).any():  # quick answer for most columns
+        return False
+    known = x[~np.isnan(x)]
+    return bool(known.size and np.isfinite(known).all() and not (known % 1.0).any())
+
+
+def _is_dated(name: str, x: NDArray[np.float64]) -> bool:
+    """Return whether a feature is a date as a number: 20240131, or a year or seconds since 1970 by its name."""
+    if not _is_whole(x):
+        return False
+    known = x[~np.isnan(x)].astype(np.int64)
+    low, high = int(known.min()), int(known.max())
+    if low >= 19000101 and high <= 21001231:
+        month, day = known // 100 % 100, known % 100
+        return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())
+    if not DATED.search(name):
+        return False
+    seconds = any(unit * 10**8 <= low and high < unit * 4 * 10**9 for unit in (1, 1_000, 1_000_000, 10**9))
+    return seconds or (low >= 1800 and high <= 2200)
+
+
+def _has_codes(x: NDArray[np.float64]) -> bool:
+    if not _is_whole(x):
+        return False
+    n_values = len(np.unique(x[~np.isnan(x)]))
+    return 2 <= n_values <= MOST_CODES and POINTS_PER_CLASS * n_values <= len(x)
+
+
+def _label_notes(table: Table, wanted: Wanted, codes: list[str]) -> list[str]:
+    """Return a note about columns that are probably labels, if no label was given."""
+    if wanted.label is not None:
+        return []
+    notes = [
+        f"column {name!r} is used as a feature; if it holds classes, pass --label {name}"
+        for name in table.columns
+        if name.lower() in LABEL_NAMES and name not in codes
+    ]
+    for name in table.metadata.column_names:
+        n_values = _n_classes(table.metadata.column(name)) if name != table.id else None
+        if n_values is not None:
+            notes.append(
+                f"column {name!r} has {n_values} distinct values; pass --label {name} to colour by it and to score how "
+                "well its groups are separated"
+            )
+            break
+    return notes
+
+
+def _n_classes(column: pa.ChunkedArray) -> int | None:
+    """Return the number of distinct values if there are so few that they are probably classes."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_boolean(kind)):
+        return None
+    n_values = len(column.drop_null().unique())
+    few = 2 <= n_values <= len(DISTINCT) and POINTS_PER_CLASS * n_values <= len(column)
+    return n_values if few else None
+
+
+def _orientation_notes(table: Table) -> list[str]:
+    """Return a note if the points are probably in columns."""
+    texts = [field.name for field in table.metadata.schema if pa.types.is_string(field.type)]
+    if not texts:
+        return []
+    name, (n, p) = texts[0], table.X.shape
+    values = table.metadata.column(name)
+    genes = name.lower() in GENE_NAMES or bool(pc.all(pc.match_substring_regex(values, GENE)).as_py())
+    if genes:
+        return [f"column {name!r} seems to hold genes; if the points are in columns, pass --transpose"]
+    if p >= WIDE * n:
+        return [f"there are {p:,} columns, but only {n:,} rows; if the points are in columns, pass --transpose"]
+    return []

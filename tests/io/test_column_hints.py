@@ -1,0 +1,71 @@
+"""Columns that are probably no features, and labels and orientations that were not declared, are pointed out."""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv as arrow_csv
+
+from snekhorn.io import read_table
+
+RNG = np.random.default_rng(0)
+N = 60
+MEASURED = {"a": RNG.normal(size=N), "b": RNG.normal(size=N)}
+
+
+def _notes(tmp_path, given, **options):
+    arrow_csv.write_csv(pa.table(given), tmp_path / "t.csv")
+    return " | ".join(read_table(tmp_path / "t.csv", **options).notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "hint"),
+    [
+        ("day", [20240101 + i % 28 for i in range(N)], "column 'day' looks like dates or times"),
+        ("year", [1990 + i % 30 for i in range(N)], "column 'year' looks like dates or times"),
+        ("created_at", [1_700_000_000 + 977 * i * i for i in range(N)], "column 'created_at' looks like dates"),
+        ("time_ms", [1_700_000_000_000 + 977 * i * i for i in range(N)], "column 'time_ms' looks like dates"),
+        ("weight", [1990 + i % 30 for i in range(N)], None),
+        ("code", [i % 4 for i in range(N)], "column 'code' looks like codes .*--label code; .*--exclude code"),
+        ("count", [(i * i) % 59 for i in range(N)], None),
+        ("half", [i % 4 + 0.5 for i in range(N)], None),
+    ],
+)
+def test_features(tmp_path, name, values, hint):
+    notes = _notes(tmp_path, {**MEASURED, name: values})
+    if hint is None:
+        assert notes == ""
+    else:
+        assert re.search(hint, notes), notes
+    assert _notes(tmp_path, {**MEASURED, name: values}, columns=["a", name]) == ""
+
+
+def test_counts_are_not_all_called_codes(tmp_path):
+    assert _notes(tmp_path, {f"p{j}": RNG.integers(0, 9, N) for j in range(8)}) == ""
+
+
+def test_missing_values_do_not_hide_codes(tmp_path):
+    codes = pa.array([None if i == 7 else i % 4 for i in range(N)])
+    assert "looks like codes" in _notes(tmp_path, {**MEASURED, "code": codes}, missing="median")
+
+
+def test_a_label_that_was_not_declared(tmp_path):
+    columns = {**MEASURED, "name": [f"n{i}" for i in range(N)], "kind": ["u", "v", "w"] * 20}
+    assert "column 'kind' has 3 distinct values; pass --label kind" in _notes(tmp_path, columns)
+    assert _notes(tmp_path, columns, label="kind") == ""
+    assert "'name'" not in _notes(tmp_path, columns)
+
+
+@pytest.mark.parametrize(
+    ("columns", "hinted"),
+    [
+        ({"gene": [f"n{i}" for i in range(N)], **MEASURED}, True),
+        ({"key": [f"ENSG{i:011d}" for i in range(N)], **MEASURED}, True),
+        ({"key": [f"n{i}" for i in range(N)], **MEASURED}, False),
+        ({"key": [f"n{i}" for i in range(6)], **{f"c{j}": RNG.normal(size=6) for j in range(70)}}, True),
+        ({"key": [f"n{i}" for i in range(6)], **{f"c{j}": RNG.normal(size=6) for j in range(20)}}, False),
+    ],
+)
+def test_points_in_columns(tmp_path, columns, hinted):
+    assert ("--transpose" in _notes(tmp_path, columns)) is hinted

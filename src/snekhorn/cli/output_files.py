@@ -119,9 +119,13 @@ def draw(
     color: str | None,
     title: str,
     subtitles: Mapping[str, str] | None = None,
+    background: Any = None,
     dpi: int = 200,
 ) -> None:
-    """Draw one layout, or a sheet of several with their settings and, by the key of the layout, their subtitles."""
+    """Draw one layout, or a sheet of several with their settings and, by the key of the layout, their subtitles.
+
+    A single layout can have further points as its background.
+    """
     from .. import plots
 
     values = None if color is None else color_values(found.metadata, color)
@@ -137,7 +141,7 @@ def draw(
         left = figure.get_layout_engine().get()["w_pad"] / figure.get_figwidth()  # where the panels start
         figure.suptitle(title, x=left, ha="left", fontsize="xx-large", parse_math=False)
     else:
-        figure = plots.scatter(found.only, values, title=title, label=color or "").figure
+        figure = plots.scatter(found.only, values, background=background, title=title, label=color or "").figure
     plots.save(figure, file, dpi=dpi)  # the suffix determines the format
 
 

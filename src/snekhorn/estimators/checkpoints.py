@@ -144,9 +144,9 @@ class Checkpoint:
             raise InputError(
                 f"the checkpoint {folder} is not usable ({error.strerror}); name another folder."
             ) from error
-        run = {"estimator": type(model).__name__, "points": fingerprint(X), **_described(model)}
+        run = {"estimator": type(model).__name__, "points": fingerprint(X), **_described(model), "align": None}
         if earlier is not None:
-            run["align"] = f"{fingerprint((earlier.positions, earlier.known))}, pull {earlier.pull:g}"
+            run["align"] = f"{fingerprint((earlier.positions, earlier.known))}, pull={earlier.pull!r}"
         checkpoint = cls(folder, run, {"n": n, "d": model.n_components}, model.optimizer)
         for stage in stages_in(folder):
             checkpoint.load(stage, check_only=True)

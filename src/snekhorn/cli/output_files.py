@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from ..errors import InputError
 from ..io import Layouts, check_output, replacing
+from ..io.h5ad_layouts import H5AD, check_anndata
 from ..io.layout_files import LAYOUT_SUFFIXES
 from ..io.layout_files import TABLE_SUFFIXES as TABLES
 from ..io.table import column_values
@@ -37,6 +38,7 @@ class Outputs:
     plot: Path | None = None
     html: Path | None = None
     model: Path | None = None
+    tables: tuple[str, ...] = LAYOUT_SUFFIXES  # suffixes of the table
 
     @property
     def paths(self) -> dict[str, Path]:
@@ -46,9 +48,11 @@ class Outputs:
 
     def check(self, inputs: list[Path], *, force: bool, several: bool) -> None:
         """Raise before any work is done if one of the files cannot be written."""
-        kinds = {"table": LAYOUT_SUFFIXES, "plot": PLOTS, "html": PAGES, "model": MODELS}
+        kinds = {"table": self.tables, "plot": PLOTS, "html": PAGES, "model": MODELS}
         check_files([(path, kinds[name]) for name, path in self.paths.items()], inputs, force=force)
-        if several and self.table is not None and self.table.suffix.lower() not in TABLES:
+        if self.table is not None:
+            check_anndata(self.table)
+        if several and self.table is not None and self.table.suffix.lower() not in (*TABLES, H5AD):
             raise InputError(
                 f"{self.table} can hold only one layout, but several were requested; use {', '.join(TABLES)}."
             )

@@ -21,8 +21,6 @@ from .input_points import Source
 from .output_files import Outputs, draw, note_page, write_each
 from .session import Session, session
 
-KINDS = {"html": "page"}  # names of files in what is printed
-
 Rep = Annotated[
     str | None, typer.Option("--rep", help="H5AD only: entry of obsm to use, or X.  (default: as for the model)")
 ]
@@ -89,7 +87,7 @@ def transform(  # noqa: PLR0913
         write_each(run, writers)
         files = {kind: str(path) for kind, path in outputs.paths.items()}
         facts = {"model": str(model), "input": str(input), "n_points": len(Z), "files": files}
-        shown = [f"{f'{KINDS.get(kind, kind)}:':<7} {path}" for kind, path in files.items()]
+        shown = [f"{f'{kind}:':<7} {path}" for kind, path in files.items()]
         run.result(facts, "\n".join([f"{len(Z):,} points placed", *shown]))
 
 

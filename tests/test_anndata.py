@@ -12,8 +12,10 @@ from sklearn.neighbors import kneighbors_graph
 
 from snekhorn import SNEkhorn, TSNEkhorn
 from snekhorn.affinities import SymmetricEntropicAffinity, row_perplexities
+from snekhorn.cli.output_files import draw
 from snekhorn.errors import InputError
-from snekhorn.io import read_table
+from snekhorn.io import Layouts, read_table
+from snekhorn.io.table import palette_of
 from snekhorn.metrics import knn_accuracy
 
 anndata = pytest.importorskip("anndata")
@@ -232,3 +234,19 @@ def test_a_graph_needs_a_valid_perplexity(adata):
         neighbors(adata, perplexity=0)
     with pytest.raises(TypeError, match="must be an AnnData object, got ndarray"):
         neighbors(adata.X)
+
+
+def test_the_colours_of_scanpy_are_those_of_a_picture(adata, tmp_path):
+    adata.obs["digit"] = adata.obs["digit"].astype("category")
+    adata.obs["other"] = adata.obs["digit"]
+    colors = [f"#{i}{i}{i}{i}{i}{i}" for i in range(10)]
+    adata.uns |= {"digit_colors": [f"{color}ff" for color in colors], "other_colors": ["no colour"] * 10}
+    adata.write_h5ad(tmp_path / "t.h5ad")
+    metadata = read_table(tmp_path / "t.h5ad", label="digit").metadata
+    assert palette_of(metadata, "digit") == dict(zip("0123456789", colors, strict=True))
+    assert palette_of(metadata, "other") is None
+    assert palette_of(metadata, "cell") is None
+    found = Layouts({"": adata.obsm["X_pca"][:, :2]}, metadata)
+    draw(found, tmp_path / "t.svg", color="digit", title="")
+    drawn = (tmp_path / "t.svg").read_text()
+    assert all(color in drawn for color in colors)

@@ -14,7 +14,7 @@ from ..io import Layouts, check_output, replacing
 from ..io.h5ad_layouts import H5AD, check_anndata
 from ..io.layout_files import LAYOUT_SUFFIXES
 from ..io.layout_files import TABLE_SUFFIXES as TABLES
-from ..io.table import column_values
+from ..io.table import column_values, palette_of
 from ..io.table_files import READERS
 from .input_points import Points
 from .layout_names import layout_title, page_note, sheet_columns
@@ -133,6 +133,7 @@ def draw(
     from .. import plots
 
     values = None if color is None else color_values(found.metadata, color)
+    palette = None if color is None else palette_of(found.metadata, color)
     if len(found.layouts) > 1:
         titles = {key: layout_title(key) for key in found.layouts}
         figure: Any = plots.sheet(
@@ -140,12 +141,15 @@ def draw(
             values,
             subtitles={titles[key]: text for key, text in (subtitles or {}).items()},
             columns=sheet_columns(found.layouts) or "auto",
+            palette=palette,
             label=color or "",
         )
         left = figure.get_layout_engine().get()["w_pad"] / figure.get_figwidth()  # where the panels start
         figure.suptitle(title, x=left, ha="left", fontsize="xx-large", parse_math=False)
     else:
-        figure = plots.scatter(found.only, values, background=background, title=title, label=color or "").figure
+        figure = plots.scatter(
+            found.only, values, background=background, title=title, palette=palette, label=color or ""
+        ).figure
     plots.save(figure, file, dpi=dpi)  # the suffix determines the format
 
 

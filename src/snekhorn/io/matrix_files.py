@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,9 +22,10 @@ from ..runtime.memory import require_memory
 from ..runtime.sparse_format import check_sparse
 from .h5_scan import check_h5
 from .npz_archive import LARGEST_RATIO, NpzArchive, open_bounded
-from .table import Table, Wanted, no_metadata, reading
+from .table import PALETTE, Table, Wanted, no_metadata, reading
 
 DEFAULT_REP = "X_pca"
+HEX_COLOR = re.compile(r"#[0-9a-fA-F]{6}([0-9a-fA-F]{2})?")  # with or without opacity
 ZIP_SIGNATURE, NPY_SIGNATURE = b"PK\x03\x04", b"\x93NUMPY"
 MOST_EMPTY = 1 << 20  # columns without entries, as many as feature hashing makes; the name of each takes 80 bytes
 SHORTEST_ENTRY = {"coordinate": 4, "array": 2}  # bytes of an entry of a Matrix Market file: "1 1\n", "1\n"
@@ -256,7 +259,24 @@ def _anndata_table(path: Path, adata: Any, wanted: Wanted, rep: str | None) -> T
     for name in (wanted.label, id):
         if name is not None and name not in columns:
             raise InputError(f"{path} has no obs column {name!r}; {did_you_mean(name, columns)}")
-    return Table(X, names, pa.table(columns), id, wanted.label, [f"using {source} as features"], rep)
+    metadata = _with_colors(pa.table(columns), adata)
+    return Table(X, names, metadata, id, wanted.label, [f"using {source} as features"], rep)
+
+
+def _with_colors(metadata: pa.Table, adata: Any) -> pa.Table:
+    """Attach the colours of categories that scanpy keeps in uns to their columns; ignore anything else in uns."""
+    for name in adata.obs.columns:
+        column, found = adata.obs[name], adata.uns.get(f"{name}_colors")
+        if column.dtype.name != "category" or found is None or np.ndim(found) != 1:
+            continue
+        if len(found) < len(column.cat.categories) or not all(HEX_COLOR.fullmatch(str(color)) for color in found):
+            continue
+        pairs = zip(column.cat.categories, found, strict=False)  # scanpy allows more colours than categories
+        palette = json.dumps({str(category): str(color)[:7] for category, color in pairs})
+        place = metadata.column_names.index(str(name))
+        field = metadata.schema.field(place).with_metadata({PALETTE: palette})
+        metadata = metadata.set_column(place, field, metadata.column(place))
+    return metadata
 
 
 def _has_x(adata: Any) -> bool:

@@ -38,6 +38,7 @@ def scatter(
     legend: LegendPlace = "auto",
     density: BoolOrAuto = "auto",
     categorical: BoolOrAuto = "auto",
+    palette: Mapping[str, str] | None = None,
     colormap: str = "viridis",
 ) -> Axes:
     """Draw a layout: a histogram in one dimension, points in two dimensions, points in perspective in three.
@@ -52,7 +53,7 @@ def scatter(
     _check_choices(legend, density, categorical)
     Z = check_drawable(Z)
     shown = Z if background is None else np.concatenate([_check_background(background, Z), Z])
-    coloring = encode(values, len(Z), categorical=categorical, colormap=colormap)
+    coloring = encode(values, len(Z), categorical=categorical, palette=palette, colormap=colormap)
     own_figure = ax is None
     if ax is None:
         ax = _new_axes(shown)
@@ -87,6 +88,7 @@ def sheet(
     legend: LegendPlace = "auto",
     density: BoolOrAuto = "auto",
     categorical: BoolOrAuto = "auto",
+    palette: Mapping[str, str] | None = None,
     colormap: str = "viridis",
 ) -> Figure:
     """Draw several layouts of the same points side by side, with one legend or colour bar for all.
@@ -105,7 +107,9 @@ def sheet(
     """
     _check_choices(legend, density, categorical)
     arrays = _check_layouts(layouts)
-    coloring = encode(values, len(next(iter(arrays.values()))), categorical=categorical, colormap=colormap)
+    coloring = encode(
+        values, len(next(iter(arrays.values()))), categorical=categorical, palette=palette, colormap=colormap
+    )
     n_columns = _default_columns(len(arrays)) if columns == "auto" else check_count(columns, "columns")
     n_columns = min(n_columns, len(arrays))
     n_rows = -(-len(arrays) // n_columns)

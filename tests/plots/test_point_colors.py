@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from snekhorn.errors import InputError
 from snekhorn.plots.point_colors import MAX_COLORS, Categories, Numbers, encode, is_categorical, natural_order
 
 

@@ -122,3 +122,14 @@ def test_a_checkpoint_belongs_to_one_alignment(tmp_path, monkeypatch):
         model.fit(X, align=EARLIER, pull=0.02)
     with pytest.raises(InputError, match="a checkpoint of another fit"):
         model.fit(X)
+
+
+def test_bad_input_is_noticed_before_blocks_are_read():
+    da = pytest.importorskip("dask.array")
+
+    def read(block):
+        raise AssertionError("the points are read")
+
+    blocks = da.zeros((90, 3), chunks=(30, 3)).map_blocks(read, dtype=float, meta=np.empty((0, 0)))
+    with pytest.raises(InputError, match="align has 80 rows, but X has 90"):
+        TSNEkhorn().fit(blocks, align=EARLIER[:80])

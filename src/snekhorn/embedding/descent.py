@@ -59,7 +59,7 @@ class EmbeddingReport:
     iterations, losses : list of int, list of float
         Iterations at which the loss was computed, and its value per point, without exaggeration. The loss is the
         divergence of P from Q if the rows of P sum to 1, or if Q is not doubly stochastic. Otherwise it is the joint
-        objective of layout and potential.
+        objective of layout and potential. Springs add their energy.
     marginal_gap : float or None
         Largest deviation of a row sum of Q from 1, if Q is doubly stochastic; None if balancing Q was interrupted.
     method : {"exact", "fft"}

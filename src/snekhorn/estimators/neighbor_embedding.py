@@ -226,6 +226,7 @@ class NeighborEmbedding(PointPlacement):
         unread = self.unread_points(X)
         if unread is not None:  # reading takes long, so everything else is checked first
             self.check_parameters()
+            EarlierLayout.checked(align, align_rows, pull, (len(unread), self.n_components))
             self.check_resources(unread)
         X = self.checked_input(X)
         self.check_parameters()

@@ -138,7 +138,7 @@ def neighbors(
 ) -> AnnData | None:
     """Compute a neighbour graph with the symmetric entropic affinity as its weights, for the tools of scanpy.
 
-    Every cell has the same effective number of neighbours in this graph, and its weights sum to 1. `scanpy.tl.leiden`,
+    Cells have the same effective number of neighbours in this graph, and the weights of each sum to 1. `scanpy.tl.leiden`,
     `paga`, `diffmap` and `umap` read it like the graph of `scanpy.pp.neighbors`. Do not expect better clusters than
     with scanpy's graph; they are about as good.
 

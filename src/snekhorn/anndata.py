@@ -138,9 +138,9 @@ def neighbors(
 ) -> AnnData | None:
     """Compute a neighbour graph with the symmetric entropic affinity as its weights, for the tools of scanpy.
 
-    Cells have the same effective number of neighbours in this graph, and the weights of each sum to 1. `scanpy.tl.leiden`,
-    `paga`, `diffmap` and `umap` read it like the graph of `scanpy.pp.neighbors`. Do not expect better clusters than
-    with scanpy's graph; they are about as good.
+    Cells have the same effective number of neighbours in this graph, and the weights of each cell sum to 1. The tools
+    `scanpy.tl.leiden`, `paga`, `diffmap` and `umap` read it like the graph of `scanpy.pp.neighbors`. It is an
+    alternative to that graph; do not expect better clusters.
 
     Parameters
     ----------

@@ -13,7 +13,6 @@ from .affinities.symmetric_entropic import SymmetricEntropicAffinity
 from .embedding.initial_layout import pca_layout
 from .errors import InputError, InputTypeError, did_you_mean
 from .estimators import NeighborEmbedding, TSNEkhorn
-from .estimators.layout_parts import GRAPH_TOL
 from .geometry.costs import NEIGHBORS_PER_PERPLEXITY, NeighborGraph, build_cost
 from .geometry.inputs import check_points
 from .io.matrix_files import DEFAULT_REP
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PERPLEXITY = 30.0
 GRAPH_PERPLEXITY = 15.0  # of `neighbors`, like the number of neighbours of scanpy; larger ones give larger clusters
+GRAPH_TOL = 1e-6  # tolerance of its weights, whose sums users may read; a larger one takes fewer passes
 COUNTS_SAMPLE, MANY_COUNTS = 200, 50  # rows examined for raw counts, and the smallest maximum that looks like them
 
 

@@ -16,7 +16,7 @@ from harness.results_page import figures, table
 from snekhorn import TSNEkhorn
 from snekhorn.affinities import SymmetricEntropicAffinity
 from snekhorn.embedding.initial_layout import pca_layout
-from snekhorn.estimators.neighbor_embedding import GRAPH_TOL
+from snekhorn.estimators.layout_parts import GRAPH_TOL
 
 from .measure import N_THREADS, SCORES, STAGES, Array, benchmark, best_of, layout_scores, peak_gigabytes, quiet, timed
 

@@ -6,14 +6,20 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
+from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics.pairwise import cosine_distances
+from sklearn.neighbors import kneighbors_graph
 
 from snekhorn import SNEkhorn, TSNEkhorn
-from snekhorn.affinities import SymmetricEntropicAffinity
+from snekhorn.affinities import SymmetricEntropicAffinity, row_perplexities
+from snekhorn.cli.output_files import draw
 from snekhorn.errors import InputError
-from snekhorn.io import read_table
+from snekhorn.io import Layouts, read_table
+from snekhorn.io.table import palette_of
+from snekhorn.metrics import knn_accuracy
 
 anndata = pytest.importorskip("anndata")
-from snekhorn.anndata import tsnekhorn  # noqa: E402
+from snekhorn.anndata import neighbors, tsnekhorn  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings(  # of scanpy
     "ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::PendingDeprecationWarning"
@@ -62,7 +68,8 @@ def test_it_goes_through_a_file(adata, tmp_path):
 def test_scanpy_finds_the_neighbours_and_draws_the_layout(adata):
     scanpy = pytest.importorskip("scanpy")
     scanpy.pp.neighbors(adata, n_neighbors=31, use_rep="X_pca")
-    tsnekhorn(adata, obsp="distances")
+    with pytest.warns(UserWarning, match="has 30 neighbours per cell, which allows a perplexity of 20 only"):
+        tsnekhorn(adata, neighbors_key="neighbors")
     assert adata.uns["tsnekhorn"]["params"]["perplexity"] == 20.0
     D = adata.obsp["distances"].toarray()
     P = TSNEkhorn(perplexity=20, metric="precomputed", n_neighbors=None)
@@ -116,3 +123,142 @@ def test_files_of_cells(adata, tmp_path):
         read_table(tmp_path / "t.h5ad", rep="X_pc")
     with pytest.raises(InputError, match=r"no obs column 'digits'; did you mean 'digit'\?"):
         read_table(tmp_path / "t.h5ad", label="digits")
+
+
+def test_the_arguments_of_scanpys_tsne(adata):
+    pca = adata.obsm["X_pca"]
+    for arguments, model, X in (
+        ({"n_pcs": 4}, TSNEkhorn(), pca[:, :4]),
+        ({"n_pcs": 0}, TSNEkhorn(), adata.X),
+        ({"n_pcs": 4, "use_rep": "X_pca", "metric": "euclidean"}, TSNEkhorn(), pca[:, :4]),
+        ({"metric": "cosine"}, TSNEkhorn(metric="cosine"), pca),
+    ):
+        tsnekhorn(adata, **arguments)
+        np.testing.assert_array_equal(adata.obsm["X_tsnekhorn"], model.fit_transform(X))
+
+
+@pytest.mark.parametrize("key_added", [None, "sea"])
+def test_a_graph_of_the_symmetric_entropic_affinity(adata, key_added):
+    assert neighbors(adata, key_added=key_added) is None
+    uns = adata.uns[key_added or "neighbors"]
+    P, D = adata.obsp[uns["connectivities_key"]], adata.obsp[uns["distances_key"]]
+    assert uns["connectivities_key"] == ("connectivities" if key_added is None else "sea_connectivities")
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-5)
+    assert np.median(row_perplexities(P)) == pytest.approx(15.0, rel=1e-5)
+    assert row_perplexities(P).min() > 15.0 - 1e-4  # a few rows at the floor are above
+    X = adata.obsm["X_pca"]
+    affinity = SymmetricEntropicAffinity(15.0, n_neighbors="auto", self_loops=False, tol=1e-6)
+    assert abs(P - affinity.fit_transform(X)).max() == 0.0
+    true = np.sort(np.linalg.norm(X[:, None] - X, axis=2), axis=1)[:, 1:24]
+    np.testing.assert_allclose(np.sort(D.data.reshape(300, 23), axis=1), true)
+    assert uns["params"]["n_neighbors"] == 24
+    tsnekhorn(adata, neighbors_key=key_added or "neighbors", perplexity=15)  # which reads the same graph
+    assert adata.uns["tsnekhorn"]["params"]["obsp"] == uns["distances_key"]
+
+
+def test_a_graph_of_another_metric(adata):
+    found = neighbors(adata, metric="cosine", perplexity=10, n_pcs=5, copy=True)
+    assert "neighbors" not in adata.uns
+    D = found.obsp["distances"].toarray()
+    true = cosine_distances(adata.obsm["X_pca"][:, :5])
+    np.testing.assert_allclose(D[D > 0], true[D > 0], atol=1e-12)
+
+
+@pytest.mark.slow
+def test_scanpys_tools_read_the_graph(adata):
+    scanpy = pytest.importorskip("scanpy")
+    labels = adata.obs["digit"].to_numpy()
+    for key in (None, "sea"):
+        neighbors(adata, key_added=key)
+        scanpy.tl.diffmap(adata, neighbors_key=key)
+        assert adata.obsm["X_diffmap"].shape == (300, 15)
+        assert knn_accuracy(adata.obsm["X_diffmap"][:, 1:], labels) > 0.85
+        scanpy.tl.umap(adata, neighbors_key=key)
+        assert knn_accuracy(adata.obsm["X_umap"], labels) > 0.85
+
+
+@pytest.mark.slow
+def test_paga_reads_the_graph(adata):
+    for package in ("scanpy", "igraph"):
+        pytest.importorskip(package, reason=f"{package}, which paga needs, is not installed")
+    import scanpy
+
+    adata.obs["digit"] = adata.obs["digit"].astype("category")
+    neighbors(adata)
+    scanpy.tl.paga(adata, groups="digit")
+    assert adata.uns["paga"]["connectivities"].shape == (10, 10)
+
+
+@pytest.mark.slow
+def test_leiden_finds_groups_as_in_scanpys_graph(adata):
+    for package in ("scanpy", "igraph", "leidenalg"):
+        pytest.importorskip(package, reason=f"{package}, which leiden needs, is not installed")
+    import scanpy
+
+    scanpy.pp.neighbors(adata, use_rep="X_pca", key_added="theirs")
+    neighbors(adata, key_added="ours")
+    scores = {}
+    for key in ("ours", "theirs"):
+        scanpy.tl.leiden(adata, neighbors_key=key, key_added=key, flavor="igraph", n_iterations=2)
+        scores[key] = adjusted_rand_score(adata.obs["digit"], adata.obs[key])
+    assert scores["ours"] > scores["theirs"] - 0.15
+
+
+def test_a_short_graph_lowers_the_perplexity_with_a_warning(adata):
+    graph = kneighbors_graph(adata.obsm["X_pca"], 14, mode="distance")
+    adata.obsp["distances"] = graph
+    with pytest.warns(UserWarning, match="14 neighbours per cell, .* perplexity of 9.33 only; .* n_neighbors=46"):
+        tsnekhorn(adata, obsp="distances")
+    tsnekhorn(adata, obsp="distances", perplexity=9.33)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_raw_counts_are_pointed_out(form):
+    counts = np.random.default_rng(0).poisson(np.geomspace(0.1, 60.0, 20), size=(100, 20)).astype(np.float32)
+    adata = anndata.AnnData(form(counts))
+    for function in (tsnekhorn, neighbors):
+        with pytest.warns(UserWarning, match=r"whole numbers up to \d+, like raw counts, .* run scanpy.pp.normalize"):
+            function(adata, perplexity=10)
+    adata.X = form(np.log1p(counts))
+    neighbors(adata, perplexity=10)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_pcs": 11}, "n_pcs=11, but X_pca has 10 columns"),
+        ({"n_pcs": -1}, "n_pcs must be a whole number of at least 0, got -1"),
+        ({"n_pcs": 5, "use_rep": "X"}, "n_pcs=5, but there are no principal components"),
+        ({"neighbors_key": "neighbor"}, "'neighbor' is not a neighbour graph of adata.uns; did you mean 'neighbors'"),
+        ({"neighbors_key": "neighbors", "obsp": "distances"}, "both name a graph; pass one of them"),
+        ({"obsp": "distances", "metric": "cosine"}, "metric='cosine' has no effect on given distances"),
+    ],
+)
+def test_arguments_that_do_not_go_together(adata, arguments, message):
+    adata.obsp["distances"] = kneighbors_graph(adata.obsm["X_pca"], 30, mode="distance")
+    adata.uns["neighbors"] = {"distances_key": "distances", "connectivities_key": "connectivities"}
+    with pytest.raises(InputError, match=message):
+        tsnekhorn(adata, **arguments)
+
+
+def test_a_graph_needs_a_valid_perplexity(adata):
+    with pytest.raises(InputError, match="perplexity must be a finite number above 1, got 0"):
+        neighbors(adata, perplexity=0)
+    with pytest.raises(TypeError, match="must be an AnnData object, got ndarray"):
+        neighbors(adata.X)
+
+
+def test_the_colours_of_scanpy_are_those_of_a_picture(adata, tmp_path):
+    adata.obs["digit"] = adata.obs["digit"].astype("category")
+    adata.obs["other"] = adata.obs["digit"]
+    colors = [f"#{i}0{i}0{i}0" for i in "123456789a"]
+    adata.uns |= {"digit_colors": [f"{color}ff" for color in colors], "other_colors": ["no colour"] * 10}
+    adata.write_h5ad(tmp_path / "t.h5ad")
+    metadata = read_table(tmp_path / "t.h5ad", label="digit").metadata
+    assert palette_of(metadata, "digit") == dict(zip("0123456789", colors, strict=True))
+    assert palette_of(metadata, "other") is None
+    assert palette_of(metadata, "cell") is None
+    found = Layouts({"": adata.obsm["X_pca"][:, :2]}, metadata)
+    draw(found, tmp_path / "t.svg", color="digit", title="")
+    drawn = (tmp_path / "t.svg").read_text()
+    assert all(color in drawn for color in colors)

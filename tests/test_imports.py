@@ -26,7 +26,7 @@ ALLOWED = {
     "estimators": CORE | {"affinities", "embedding", "geometry", "io", "registry", "solvers"},
     "metrics": CORE | {"geometry"},
     "io": {"errors", "geometry", "runtime"},
-    "anndata": {"embedding", "errors", "estimators", "geometry", "io", "runtime"},
+    "anndata": {"affinities", "embedding", "errors", "estimators", "geometry", "io", "runtime"},
     "dask": CORE | {"__init__", "__version__", "embedding", "estimators", "geometry", "solvers"},
     "colors": set(),
     "plots": {"colors", "errors", "geometry", "runtime"},

@@ -1,33 +1,42 @@
-"""Compute layouts of AnnData objects, with an interface like that of scanpy's tools."""
+"""Compute layouts and neighbour graphs of AnnData objects, with an interface like that of scanpy's tools."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from .affinities.symmetric_entropic import SymmetricEntropicAffinity
 from .embedding.initial_layout import pca_layout
 from .errors import InputError, InputTypeError, did_you_mean
 from .estimators import NeighborEmbedding, TSNEkhorn
-from .geometry.costs import NEIGHBORS_PER_PERPLEXITY
+from .geometry.costs import NEIGHBORS_PER_PERPLEXITY, NeighborGraph, build_cost
 from .geometry.inputs import check_points
 from .io.h5ad_files import DEFAULT_REP
-from .runtime.checks import check_choice
-from .runtime.execution import choose_execution
+from .runtime.checks import check_choice, check_count
+from .runtime.execution import choose_execution, one_blas_thread
 from .runtime.sparse_format import check_sparse
+from .runtime.user_warnings import warn
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
 DEFAULT_PERPLEXITY = 30.0
+GRAPH_PERPLEXITY = 15.0  # of `neighbors`, like the number of neighbours of scanpy; larger ones give larger clusters
+GRAPH_TOL = 1e-6  # tolerance of its weights, whose sums users may read; a larger one takes fewer passes
+COUNTS_SAMPLE, MANY_COUNTS = 200, 50  # rows examined for raw counts, and the smallest maximum that looks like them
 
 
-def tsnekhorn(
+def tsnekhorn(  # noqa: PLR0913
     adata: AnnData,
     *,
+    n_pcs: int | None = None,
     use_rep: str | None = None,
+    metric: str | None = None,
+    neighbors_key: str | None = None,
     obsp: str | None = None,
     perplexity: float | None = None,
     n_components: int = 2,
@@ -43,14 +52,22 @@ def tsnekhorn(
     ----------
     adata : AnnData
         Annotated data, one row per cell.
+    n_pcs : int or None, default=None
+        Number of columns of the representation to use, such as principal components; None uses all of them. Without
+        `use_rep`, 0 means "X", as in scanpy.
     use_rep : str or None, default=None
         Entry of `obsm` to use, or "X". None uses "X_pca" if it exists, otherwise "X".
+    metric : str or None, default=None
+        Metric of the estimator; "euclidean" means squared Euclidean distances, as in t-SNE. None keeps the metric of
+        `model`, which is "sqeuclidean" by default.
+    neighbors_key : str or None, default=None
+        Entry of `uns` that describes a neighbour graph, such as "neighbors" from `scanpy.pp.neighbors`. Its distances
+        are used, and no new neighbour search is run.
     obsp : str or None, default=None
-        Entry of `obsp` with the distances to the nearest neighbours, such as "distances" from `scanpy.pp.neighbors`.
-        No new neighbour search is run.
+        The same, by the name of the entry of `obsp` with the distances, such as "distances".
     perplexity : float or None, default=None
-        Effective number of neighbours per cell. None means 30 or, with `obsp`, two thirds of the median number
-        of neighbours, but at least 2 and at most 30.
+        Effective number of neighbours per cell. None means 30 or, with a neighbour graph, two thirds of the median
+        number of neighbours, but at least 2 and at most 30.
     n_components : int, default=2
         Dimension of the layout.
     model : estimator or None, default=None
@@ -80,22 +97,25 @@ def tsnekhorn(
     >>> adata.obsm["X_tsnekhorn"].shape
     (60, 2)
     """
-    check_choice(copy, "copy", (True, False))
-    if not hasattr(adata, "obsm"):
-        raise InputTypeError(f"adata must be an AnnData object, got {type(adata).__name__}; for arrays, use TSNEkhorn.")
-    adata = adata.copy() if copy else adata
+    adata = _checked(adata, copy=copy)
     estimator = clone(TSNEkhorn() if model is None else model)
     estimator.set_params(n_components=n_components, n_jobs=n_jobs, random_state=random_state)
+    if neighbors_key is not None:
+        obsp = _distances_key(adata, neighbors_key, obsp)
     if obsp is None:
-        use_rep, X = _representation(adata, use_rep)
+        use_rep, X = _representation(adata, use_rep, n_pcs)
         default = DEFAULT_PERPLEXITY
+        if metric is not None:
+            estimator.set_params(metric="sqeuclidean" if metric == "euclidean" else metric)
     else:
+        if metric is not None:
+            raise InputError(f"metric={metric!r} has no effect on given distances; leave it out.")
         X = _squared_distances(adata, obsp)
-        default = _perplexity_of_graph(X)
+        default = _perplexity_of_graph(X, obsp, warned=perplexity is None and not estimator.takes_affinity)
         use_rep = use_rep or (DEFAULT_REP if DEFAULT_REP in adata.obsm else None)
         estimator.set_params(metric="precomputed", n_neighbors=None)
         if use_rep is not None and isinstance(estimator.init, str) and estimator.init == "pca":
-            name, points = _representation(adata, use_rep)
+            name, points = _representation(adata, use_rep, n_pcs)
             points = check_points(points, name=f"use_rep={name!r}")
             estimator.set_params(init=pca_layout(points, n_components, execution=choose_execution(n_jobs)))
     estimator.set_params(perplexity=default if perplexity is None else perplexity)
@@ -105,17 +125,137 @@ def tsnekhorn(
     return adata if copy else None
 
 
-def _representation(adata: AnnData, use_rep: str | None) -> tuple[str, Any]:
-    """Return the name of the entry to lay out, and the entry."""
+def neighbors(
+    adata: AnnData,
+    *,
+    perplexity: float = GRAPH_PERPLEXITY,
+    n_pcs: int | None = None,
+    use_rep: str | None = None,
+    metric: str = "euclidean",
+    key_added: str | None = None,
+    n_jobs: int | None = None,
+    copy: bool = False,
+) -> AnnData | None:
+    """Compute a neighbour graph with the symmetric entropic affinity as its weights, for the tools of scanpy.
+
+    Cells have the same effective number of neighbours in this graph, and the weights of each cell sum to 1. The tools
+    `scanpy.tl.leiden`, `paga`, `diffmap` and `umap` read it like the graph of `scanpy.pp.neighbors`. It is an
+    alternative to that graph; do not expect better clusters.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Annotated data, one row per cell.
+    perplexity : float, default=15.0
+        Effective number of neighbours per cell. The graph has one and a half times as many.
+    n_pcs, use_rep
+        See `tsnekhorn`.
+    metric : str, default="euclidean"
+        Distance between cells: any metric that scikit-learn supports. Euclidean distances are squared in the affinity.
+    key_added : str or None, default=None
+        With None, the graph is written to `obsp["distances"]`, `obsp["connectivities"]` and `uns["neighbors"]`, as in
+        scanpy; otherwise to `obsp[key_added + "_distances"]`, `obsp[key_added + "_connectivities"]` and
+        `uns[key_added]`.
+    n_jobs : int or None, default=None
+        Number of threads; None uses all cores.
+    copy : bool, default=False
+        Whether to return a copy with the graph and leave `adata` unchanged.
+
+    Returns
+    -------
+    AnnData or None
+        The copy if `copy` is True, otherwise None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anndata import AnnData
+    >>> from snekhorn.anndata import neighbors
+    >>> adata = AnnData(np.random.default_rng(0).normal(size=(60, 5)))
+    >>> neighbors(adata, perplexity=10)
+    >>> adata.obsp["connectivities"].shape
+    (60, 60)
+    """
+    adata = _checked(adata, copy=copy)
+    name, X = _representation(adata, use_rep, n_pcs)
+    euclidean = metric in ("euclidean", "sqeuclidean")
+    used, execution = "sqeuclidean" if euclidean else metric, choose_execution(n_jobs)
+    affinity = SymmetricEntropicAffinity(perplexity, metric=used, n_neighbors="auto", self_loops=False, tol=GRAPH_TOL)
+    affinity.set_params(n_jobs=n_jobs).check_parameters()
+    with one_blas_thread():
+        graph = build_cost(X, metric=used, n_neighbors="auto", perplexity=perplexity, execution=execution)
+        assert isinstance(graph, NeighborGraph)  # n_neighbors is not None
+        n = graph.n_points
+        costs = np.sqrt(graph.costs) if euclidean else graph.costs
+        distances = sparse.csr_matrix((costs, graph.indices, graph.indptr), shape=(n, n))
+        P = affinity.fit_costs(graph).affinity_
+    prefix = "" if key_added is None else f"{key_added}_"
+    keys = {f"{part}_key": f"{prefix}{part}" for part in ("connectivities", "distances")}
+    adata.obsp[keys["distances_key"]], adata.obsp[keys["connectivities_key"]] = distances, P
+    n_neighbors = int(np.diff(distances.indptr).max()) + 1  # scanpy counts the cell itself
+    params = {"n_neighbors": n_neighbors, "method": "snekhorn", "metric": metric, "random_state": 0}
+    params |= {"perplexity": affinity.perplexity_, "use_rep": name}
+    adata.uns[key_added or "neighbors"] = {**keys, "params": params}
+    return adata if copy else None
+
+
+def _checked(adata: Any, *, copy: bool) -> Any:
+    """Return the object to write to; raise if it is not annotated data."""
+    check_choice(copy, "copy", (True, False))
+    if not hasattr(adata, "obsm"):
+        raise InputTypeError(f"adata must be an AnnData object, got {type(adata).__name__}; for arrays, use TSNEkhorn.")
+    return adata.copy() if copy else adata
+
+
+def _representation(adata: AnnData, use_rep: str | None, n_pcs: int | None) -> tuple[str, Any]:
+    """Return the name of the entry to lay out, and its first columns."""
+    if n_pcs is not None:
+        check_count(n_pcs, "n_pcs", smallest=0)
     if use_rep is None:
-        use_rep = DEFAULT_REP if DEFAULT_REP in adata.obsm else "X"
+        use_rep = DEFAULT_REP if DEFAULT_REP in adata.obsm and n_pcs != 0 else "X"
     if use_rep == "X":
+        if n_pcs:
+            raise InputError(
+                f"n_pcs={n_pcs}, but there are no principal components; run scanpy.pp.pca, or pass use_rep."
+            )
+        _warn_of_counts(adata.X)
         return use_rep, adata.X
     if use_rep not in adata.obsm:
         remedy = did_you_mean(use_rep, ["X", *adata.obsm])
         raise InputError(f"use_rep={use_rep!r} is neither 'X' nor an entry of obsm; {remedy}")
     found = adata.obsm[use_rep]
-    return use_rep, found if sparse.issparse(found) else np.asarray(found)
+    found = found if sparse.issparse(found) else np.asarray(found)
+    if n_pcs is None:
+        return use_rep, found
+    if not 0 < n_pcs <= found.shape[1]:
+        raise InputError(f"n_pcs={n_pcs}, but {use_rep} has {found.shape[1]} columns; pass a number from 1 to that.")
+    return use_rep, found[:, :n_pcs]
+
+
+def _warn_of_counts(X: Any) -> None:
+    """Warn if X looks like raw counts, of which a few genes would dominate all distances."""
+    some = X[:COUNTS_SAMPLE]
+    values = np.asarray(some.data if sparse.issparse(some) else some)
+    if values.dtype.kind not in "biuf" or not values.size or values.min() < 0 or values.max() < MANY_COUNTS:
+        return
+    if (values == np.round(values)).all():
+        warn(
+            f"X holds whole numbers up to {values.max():g}, like raw counts, in which a few genes dominate all "
+            "distances; run scanpy.pp.normalize_total, scanpy.pp.log1p and scanpy.pp.pca first."
+        )
+
+
+def _distances_key(adata: AnnData, neighbors_key: str, obsp: str | None) -> str:
+    """Return the entry of obsp with the distances of a neighbour graph."""
+    if obsp is not None:
+        raise InputError(f"neighbors_key={neighbors_key!r} and obsp={obsp!r} both name a graph; pass one of them.")
+    described = [key for key, found in adata.uns.items() if isinstance(found, Mapping) and "distances_key" in found]
+    if neighbors_key not in described:
+        raise InputError(
+            f"neighbors_key={neighbors_key!r} is not a neighbour graph of adata.uns; "
+            f"{did_you_mean(neighbors_key, described)}"
+        )
+    return str(adata.uns[neighbors_key]["distances_key"])
 
 
 def _squared_distances(adata: AnnData, obsp: str) -> sparse.csr_matrix:
@@ -134,10 +274,18 @@ def _squared_distances(adata: AnnData, obsp: str) -> sparse.csr_matrix:
     return graph.power(2)
 
 
-def _perplexity_of_graph(graph: sparse.csr_matrix) -> float:
-    """Return the default perplexity, or a smaller one if cells have too few neighbours for it."""
+def _perplexity_of_graph(graph: sparse.csr_matrix, obsp: str, *, warned: bool) -> float:
+    """Return the default perplexity, or a smaller one, with a warning, if cells have too few neighbours for it."""
     n_neighbors = float(np.median(np.diff(graph.indptr)))
-    return max(min(DEFAULT_PERPLEXITY, n_neighbors / NEIGHBORS_PER_PERPLEXITY), 2.0)
+    perplexity = max(min(DEFAULT_PERPLEXITY, n_neighbors / NEIGHBORS_PER_PERPLEXITY), 2.0)
+    if warned and perplexity < DEFAULT_PERPLEXITY:
+        wanted = int(NEIGHBORS_PER_PERPLEXITY * DEFAULT_PERPLEXITY) + 1  # scanpy counts the cell itself
+        warn(
+            f"obsp={obsp!r} has {n_neighbors:g} neighbours per cell, which allows a perplexity of {perplexity:.3g} "
+            f"only; run scanpy.pp.neighbors with n_neighbors={wanted} for a perplexity of {DEFAULT_PERPLEXITY:g}, or "
+            f"pass perplexity={perplexity:.3g} if that is what you want."
+        )
+    return perplexity
 
 
 def _description(estimator: NeighborEmbedding, use_rep: str | None, obsp: str | None) -> dict[str, Any]:

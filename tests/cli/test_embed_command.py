@@ -8,6 +8,7 @@ import pytest
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 from scipy import sparse
+from sklearn.datasets import load_digits
 
 import snekhorn as package
 from snekhorn.geometry.preprocessing import principal_components
@@ -387,3 +388,37 @@ def test_a_page_of_many_points_is_a_sample(folder, snekhorn, monkeypatch):
     monkeypatch.setattr("snekhorn.page.html_page.MAX_POINTS", 100)
     np.savetxt("Z.csv", np.random.default_rng(0).normal(size=(150, 2)), delimiter=",", header="x,y", comments="")
     assert "a random sample of 100 of the 150 points" in snekhorn("view", "Z.csv", "--no-open").stderr
+
+
+def _cells(path):
+    anndata = pytest.importorskip("anndata")
+    X, y = load_digits(return_X_y=True)
+    adata = anndata.AnnData(X[:120].astype(np.float32), uns={"kept": "yes"})
+    adata.obs["digit"] = [str(digit) for digit in y[:120]]
+    adata.write_h5ad(path)
+    return anndata.read_h5ad
+
+
+def test_a_layout_is_added_to_a_copy_of_the_cells(folder, snekhorn):
+    read = _cells("cells.h5ad")
+    fast = ("--max-iter", 60, "--no-scores", "--quiet")
+    snekhorn("embed", "cells.h5ad", "--label", "digit", "--out", "out.h5ad", *fast)
+    snekhorn("embed", "cells.h5ad", "--label", "digit", "--out", "out.npy", *fast)
+    found, before = read("out.h5ad"), read("cells.h5ad")
+    np.testing.assert_array_equal(found.obsm["X_tsnekhorn"], np.load("out.npy"))
+    np.testing.assert_array_equal(found.X, before.X)
+    assert found.uns["kept"] == "yes"
+    assert "X_tsnekhorn" not in before.obsm
+    snekhorn("embed", "out.h5ad", "-p", "5,9", "--rep", "X", "--out", "again.h5ad", *fast)
+    assert {"X_tsnekhorn", "X_tsnekhorn_5", "X_tsnekhorn_9"} <= set(read("again.h5ad").obsm)
+    snekhorn("embed", "out.h5ad", "--rep", "X", "-p", 9, "--out", "replaced.h5ad", *fast)
+    assert not np.array_equal(read("replaced.h5ad").obsm["X_tsnekhorn"], found.obsm["X_tsnekhorn"])
+
+
+def test_a_table_becomes_cells_with_a_layout(folder, snekhorn):
+    read = _cells("cells.h5ad")
+    snekhorn("embed", "digits.csv", "--label", "digit", "--out", "out.h5ad", "--max-iter", 60, "--no-scores", "--quiet")
+    found = read("out.h5ad")
+    assert found.obsm["X_tsnekhorn"].shape == (N, 2)
+    assert list(found.obs["name"][:2]) == ["d0", "d1"]
+    assert "digit" in found.obs

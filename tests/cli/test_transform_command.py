@@ -13,6 +13,7 @@ import snekhorn as package
 from snekhorn.geometry.preprocessing import Preprocessing
 from snekhorn.io import read_layouts, read_table
 
+from ..page.reading import Page
 from .conftest import N
 
 FAST = ("--max-iter", 100, "--no-scores", "--quiet")
@@ -181,3 +182,25 @@ def test_an_empty_entry_of_obsm_is_not_the_default(folder, snekhorn):
     snekhorn("embed", "cells.h5ad", "--save-model", "m.npz", "--no-scores", "--max-iter", 5, "--quiet")
     result = snekhorn("transform", "m.npz", "cells.h5ad", "--rep", "", "--out", "t.csv", "--quiet", code=2)
     assert "cells.h5ad has no obsm['']" in result.stderr
+
+
+def test_new_points_are_drawn_above_the_others(folder, as_json):
+    as_json("embed", "digits.csv", *LABELS, "--out", "t.npy", "--save-model", "m.npz", *FAST[:-1])
+    table = arrow_csv.read_csv("digits.csv")
+    arrow_csv.write_csv(table.slice(0, 20), "new.csv")
+    files = {"table": "placed.csv", "plot": "placed.png", "html": "placed.html"}
+    options = [part for kind, file in files.items() for part in ("--out" if kind == "table" else f"--{kind}", file)]
+    found = as_json("transform", "m.npz", "new.csv", *LABELS, *options)
+    assert found["files"] == files
+    assert (folder / "placed.png").read_bytes().startswith(b"\x89PNG")
+    page = Page((folder / "placed.html").read_bytes())
+    assert page.column("points")[1] == ["layout"] * N + ["new"] * 20
+    assert page.column("digit")[1] == [None] * N + table["digit"].to_pylist()[:20]
+
+
+def test_only_flat_layouts_are_drawn(folder, snekhorn, files):
+    snekhorn("embed", "digits.csv", *LABELS, "--dimensions", 1, "--out", "t.npy", "--save-model", "m.npz", *FAST)
+    before = files()
+    error = snekhorn("transform", "m.npz", "digits.csv", *LABELS, "--out", "p.csv", "--plot", "p.png", code=2).stderr
+    assert "the layout of the model has 1 dimension, but --plot and --html show new points only in two" in error
+    assert files() == before

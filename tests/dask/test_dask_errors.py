@@ -142,3 +142,13 @@ def test_new_points_of_another_width():
     model = TSNEkhorn(max_iter=20).fit(X)
     with pytest.raises(InputError, match="X has shape 400 x 3; pass at least 1 point with 20 features"):
         model.transform(X[:, :3])
+
+
+@pytest.mark.usefixtures("two_workers")
+def test_earlier_layouts_and_more_points_are_for_one_machine():
+    X = in_chunks(unequal_groups())
+    for how in ({"align": np.zeros((len(X), 2))}, {"pull": 0.1}):
+        with pytest.raises(InputError, match="align is not supported on a Dask cluster"):
+            TSNEkhorn().fit(X, **how)
+    with pytest.raises(InputError, match=r"TSNEkhorn on a Dask cluster has no extend; use model.to_local\(\)"):
+        TSNEkhorn().extend(X)

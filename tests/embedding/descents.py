@@ -56,9 +56,9 @@ class Script:
     def gradient(self, Z, exaggeration):
         return np.zeros_like(Z)
 
-    divergence_of_one_place = np.inf
+    divergence_of_one_place, floats = np.inf, True
 
-    def pull_of_hubs(self):
+    def stiffness(self):
         return None
 
     def loss(self, Z):

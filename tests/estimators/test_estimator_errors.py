@@ -264,7 +264,7 @@ def test_points_whose_distances_are_undefined(n_neighbors, monkeypatch):
         estimator.fit(constant)
     estimator.fit(POINTS)
     for at_once in (100, 5):
-        monkeypatch.setattr("snekhorn.estimators.neighbor_embedding.NEW_POINTS_AT_ONCE", at_once)
+        monkeypatch.setattr("snekhorn.estimators.point_placement.NEW_POINTS_AT_ONCE", at_once)
         with pytest.raises(InputError, match="metric='correlation' is undefined for row 7 of X; drop it"):
             estimator.transform(constant)
 

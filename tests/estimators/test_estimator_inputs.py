@@ -152,7 +152,7 @@ def _lists(X, k):
 
 @each_estimator
 def test_precomputed_graphs(X, kind, monkeypatch):
-    monkeypatch.setattr("snekhorn.estimators.neighbor_embedding.GRAPH_TOL", 1e-8)  # as for a full matrix
+    monkeypatch.setattr("snekhorn.estimators.layout_parts.GRAPH_TOL", 1e-8)  # as for a full matrix
     start = X[:, :2]
     want = quick(kind, init=start, n_neighbors=25)
     want.fit(X)

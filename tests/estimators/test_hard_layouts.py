@@ -10,7 +10,7 @@ from snekhorn import SNE, SNEkhorn, TSNEkhorn
 from snekhorn.embedding import charge_grid, mesh_size
 from snekhorn.embedding.objective import Objective
 from snekhorn.errors import NumericalOverflowError
-from snekhorn.estimators import neighbor_embedding
+from snekhorn.estimators import point_placement
 
 from ..helpers import clusters
 from .cases import divergence, each_estimator, each_method, latent_affinity, quick, stops_early
@@ -99,7 +99,7 @@ def test_an_interrupt_after_the_descent_keeps_the_layout(X, kind, where, monkeyp
     if where == "the last evaluation of the loss":
         monkeypatch.setattr(Objective, "divergence", _interrupt_once(Objective.divergence))
     else:
-        monkeypatch.setattr(neighbor_embedding, "NeighborIndex", _interrupt_once(neighbor_embedding.NeighborIndex))
+        monkeypatch.setattr(point_placement, "NeighborIndex", _interrupt_once(point_placement.NeighborIndex))
     estimator = quick(kind)
     with pytest.warns(ConvergenceWarning, match="interrupted from the keyboard; the layout is the last one reached"):
         _fit_or_fail(estimator, X)

@@ -106,8 +106,8 @@ def test_too_little_memory_is_an_error_before_any_work(monkeypatch):
 @pytest.fixture
 def neighbours_only(monkeypatch):
     """Treat few points like many, but solve their affinity as accurately as that of few."""
-    monkeypatch.setattr("snekhorn.estimators.neighbor_embedding.DENSE_LIMIT", 100)
-    monkeypatch.setattr("snekhorn.estimators.neighbor_embedding.GRAPH_TOL", 1e-8)
+    monkeypatch.setattr("snekhorn.estimators.layout_parts.DENSE_LIMIT", 100)
+    monkeypatch.setattr("snekhorn.estimators.layout_parts.GRAPH_TOL", 1e-8)
 
 
 def _has_the_affinity_of_a_single_fit(fitted, model, points):

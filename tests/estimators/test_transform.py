@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from snekhorn import SNE, TSNEkhorn
 from snekhorn.affinities import MultiscaleSymmetricEntropicAffinity, SelfTuningAffinity, SymmetricEntropicAffinity
 from snekhorn.errors import InputError
-from snekhorn.estimators import neighbor_embedding
+from snekhorn.estimators import point_placement
 
 from ..helpers import clusters, squared_distances, without_some_entries
 from .cases import each_estimator, each_method, quick, stops_early
@@ -83,11 +83,11 @@ def test_batches_change_nothing(points, method, metric, monkeypatch):
     estimator = quick(TSNEkhorn, metric=metric, method=method).fit(points)
     want = estimator.transform(new)
     sizes, frozen = [], []
-    index, freeze = estimator._reference, neighbor_embedding.frozen_field
+    index, freeze = estimator._reference, point_placement.frozen_field
     query = index.query
     monkeypatch.setattr(index, "query", lambda X, *args: (sizes.append(len(X)), query(X, *args))[1])
-    monkeypatch.setattr(neighbor_embedding, "frozen_field", lambda *args: (frozen.append(args), freeze(*args))[1])
-    monkeypatch.setattr(neighbor_embedding, "NEW_POINTS_AT_ONCE", 10)
+    monkeypatch.setattr(point_placement, "frozen_field", lambda *args: (frozen.append(args), freeze(*args))[1])
+    monkeypatch.setattr(point_placement, "NEW_POINTS_AT_ONCE", 10)
     np.testing.assert_array_equal(estimator.transform(new), want)
     assert sizes == [10, 10, 5]
     assert len(frozen) == 1
@@ -95,7 +95,7 @@ def test_batches_change_nothing(points, method, metric, monkeypatch):
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_errors_count_rows_from_the_first_batch(points, form, monkeypatch):
-    monkeypatch.setattr(neighbor_embedding, "NEW_POINTS_AT_ONCE", 4)
+    monkeypatch.setattr(point_placement, "NEW_POINTS_AT_ONCE", 4)
     new = points[:10].copy()
     new[6] = 0.0
     with pytest.raises(ValueError, match="row 6 of X is zero"):
@@ -168,13 +168,13 @@ def test_after_an_affinity_object(X, affinity):
 )
 def test_new_points_have_the_perplexity_of_the_affinity(points, affinity, perplexity, monkeypatch):
     asked = []
-    weights = neighbor_embedding.entropic_weights
+    weights = point_placement.entropic_weights
 
     def noted(costs, perplexity, execution):
         asked.append(perplexity)
         return weights(costs, perplexity, execution)
 
-    monkeypatch.setattr(neighbor_embedding, "entropic_weights", noted)
+    monkeypatch.setattr(point_placement, "entropic_weights", noted)
     estimator = quick(SNE, affinity=affinity).fit(points)
     estimator.transform(points[:3] + 0.1)
     assert asked == [estimator.perplexity_] == [perplexity]

@@ -1,5 +1,6 @@
 """Properties of layouts and of new points, recomputed from the results without using the library."""
 
+import copy
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -162,6 +163,21 @@ def a_saved_model_is_the_same_model(case):
             assert same_bits(getattr(loaded, name), getattr(estimator, name)), name
     assert str(loaded.report_) == str(estimator.report_)
     assert same_bits(_transform(loaded, new), _transform(estimator, new)), "transform"
+
+
+@holds_for(st.tuples(layout_cases(60), st.sampled_from([0.0, 0.01, 1.0, 1e4])))
+def an_extended_layout_is_finite_and_the_same_for_any_n_jobs(case_and_pull):
+    case, pull = case_and_pull
+    estimator, X, new = _fitted(case)
+    models = [copy.deepcopy(estimator).set_params(n_jobs=n_jobs) for n_jobs in JOBS]
+    with threads_for_any_work():
+        for model in models:
+            attempt(lambda model=model: model.extend(new, pull=pull, max_iter=10))
+            assert model.embedding_.shape == (X.shape[0] + new.shape[0], estimator.embedding_.shape[1])
+            assert np.isfinite(model.embedding_).all()
+            assert same_bits(model.embedding_, models[0].embedding_)
+            assert same_bits(model.affinity_, models[0].affinity_)
+    _check_loss(models[0])
 
 
 @holds_for(st.tuples(layout_cases(40), layout_cases(40)))

@@ -89,6 +89,7 @@ def small_layouts():
         results[f"{kind.__name__} P"] = P.toarray() if hasattr(P, "toarray") else P
         results[f"{kind.__name__} Z"] = model.embedding_
         results[f"{kind.__name__} new"] = model.transform(X[:4] + 0.1)
+    results["extended Z"] = TSNEkhorn(perplexity=5.0, max_iter=10).fit(X[:20]).extend(X[20:], max_iter=5).embedding_
     results["scores"] = np.array(list(metrics.evaluate(X, X[:, :2], np.arange(24) % 3).values()), dtype=float)
     return results
 

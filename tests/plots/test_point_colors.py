@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from snekhorn.errors import InputError
 from snekhorn.plots.point_colors import MAX_COLORS, Categories, Numbers, encode, is_categorical, natural_order
 
 
@@ -180,3 +181,12 @@ def test_words_are_not_numbers():
 def test_unknown_colormap():
     with pytest.raises(ValueError, match="colormap='nope' is not a Matplotlib colormap"):
         encode([0.5, 1.5], 2, colormap="nope")
+
+
+def test_a_palette_sets_the_colours_of_some_categories():
+    plain = encode(list("abca"), 4)
+    painted = encode(list("abca"), 4, palette={"b": "red", "unused": "#123456"})
+    assert painted.names == plain.names
+    assert painted.colors == [plain.colors[0], "#ff0000", plain.colors[2]]
+    with pytest.raises(InputError, match=r"palette\['b'\] is 'reddish', which is not a colour"):
+        encode(list("abca"), 4, palette={"b": "reddish"})

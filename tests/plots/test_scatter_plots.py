@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from scipy import sparse
 
 from snekhorn.colors import MISSING, categorical
+from snekhorn.errors import InputError
 from snekhorn.plots import scatter, sheet
 
 from .drawing_helpers import blobs, drawn, labels_of, points_of
@@ -293,3 +294,16 @@ def test_bad_sheets():
         sheet({"a": np.where(Z > 4.0, np.nan, Z)})
     with pytest.raises(ValueError, match="columns must be a whole number of at least 1, got 0"):
         sheet({"a": Z}, columns=0)
+
+
+def test_a_background_is_grey_and_below(rng):
+    below, Z = 10.0 * rng.normal(size=(50, 2)), rng.normal(size=(8, 2))
+    ax = scatter(Z, list("ababaabb"), background=below, legend="none")
+    first, second = (part.get_offsets() for part in ax.collections)
+    np.testing.assert_allclose(np.sort(first, axis=0), np.sort(below, axis=0))
+    np.testing.assert_allclose(np.sort(second, axis=0), np.sort(Z, axis=0))
+    assert {to_hex(color) for color in ax.collections[0].get_facecolors()} == {MISSING}
+    assert ax.get_xlim()[0] < below[:, 0].min() < below[:, 0].max() < ax.get_xlim()[1]
+    for Z, other in ((np.zeros((3, 1)), below), (np.zeros((3, 3)), below), (below, np.zeros((3, 1)))):
+        with pytest.raises(InputError, match="only in two dimensions"):
+            scatter(Z, background=other)

@@ -10,6 +10,8 @@ import typer
 
 from ..errors import InputError, did_you_mean
 from ..io import Layouts, Table, write_layouts
+from ..io.h5ad_layouts import H5AD, write_h5ad
+from ..io.layout_files import LAYOUT_SUFFIXES
 from ..io.table_files import check_input
 from ..registry import METHODS
 from ..runtime.checks import check_jobs
@@ -66,7 +68,7 @@ def embed(  # noqa: PLR0913
     jobs: options.Jobs = None,
     max_memory: options.MaxMemory = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Table: .parquet, .csv, .tsv, .arrow, .feather or .npy.")
+        Path | None, typer.Option("--out", "-o", help="Table: .parquet, .csv, .tsv, .arrow, .feather, .npy or .h5ad.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot: .png, .svg or .pdf.")] = None,
     html: Annotated[Path | None, typer.Option(help="Interactive page: .html.")] = None,
@@ -112,7 +114,7 @@ def embed(  # noqa: PLR0913
             parse_perplexities(perplexity) or [DEFAULT_PERPLEXITY],
             parse_exaggerations(exaggeration) or [DEFAULT_EXAGGERATION],
         )
-        outputs = Outputs(out, plot, html, save_model)
+        outputs = Outputs(out, plot, html, save_model, tables=(*LAYOUT_SUFFIXES, H5AD))
         outputs = outputs if outputs.paths else default_outputs(input, method)
         colors = tuple(split(color, "--color") or ())
         source = Source(
@@ -272,7 +274,9 @@ def _writers(
     color = colors[0] if colors else None
     first, model = next(iter(fitted.items()))
     writers: dict[Path, Callable[[Path], None]] = {}
-    if outputs.table:
+    if outputs.table and outputs.table.suffix.lower() == H5AD:
+        writers[outputs.table] = lambda file: write_h5ad(found, file, name=report.method, source=report.input)
+    elif outputs.table:
         writers[outputs.table] = lambda file: write_layouts(found, file, escape_formulas=escape_formulas)
     if outputs.plot:
         writers[outputs.plot] = lambda file: draw(

@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from ..errors import InputError
 from ..io import Layouts, check_output, replacing
+from ..io.h5ad_layouts import H5AD, check_anndata
 from ..io.layout_files import LAYOUT_SUFFIXES
 from ..io.layout_files import TABLE_SUFFIXES as TABLES
-from ..io.table import column_values
+from ..io.table import column_values, palette_of
 from ..io.table_files import READERS
 from .input_points import Points
 from .layout_names import layout_title, page_note, sheet_columns
@@ -37,6 +38,7 @@ class Outputs:
     plot: Path | None = None
     html: Path | None = None
     model: Path | None = None
+    tables: tuple[str, ...] = LAYOUT_SUFFIXES  # suffixes of the table
 
     @property
     def paths(self) -> dict[str, Path]:
@@ -46,9 +48,11 @@ class Outputs:
 
     def check(self, inputs: list[Path], *, force: bool, several: bool) -> None:
         """Raise before any work is done if one of the files cannot be written."""
-        kinds = {"table": LAYOUT_SUFFIXES, "plot": PLOTS, "html": PAGES, "model": MODELS}
+        kinds = {"table": self.tables, "plot": PLOTS, "html": PAGES, "model": MODELS}
         check_files([(path, kinds[name]) for name, path in self.paths.items()], inputs, force=force)
-        if several and self.table is not None and self.table.suffix.lower() not in TABLES:
+        if self.table is not None:
+            check_anndata(self.table)
+        if several and self.table is not None and self.table.suffix.lower() not in (*TABLES, H5AD):
             raise InputError(
                 f"{self.table} can hold only one layout, but several were requested; use {', '.join(TABLES)}."
             )
@@ -120,15 +124,18 @@ def draw(
     title: str,
     heading: str = "",
     subtitles: Mapping[str, str] | None = None,
+    background: Any = None,
     dpi: int = 200,
 ) -> None:
     """Draw one layout, or a sheet of several with their settings and, by the key of the layout, their subtitles.
 
-    The heading, below or after the title, says how all layouts were computed.
+    The heading, below or after the title, says how all layouts were computed. A single layout can have further points
+    as its background.
     """
     from .. import plots
 
     values = None if color is None else color_values(found.metadata, color)
+    palette = None if color is None else palette_of(found.metadata, color)
     if len(found.layouts) > 1:
         titles = {key: layout_title(key) for key in found.layouts}
         figure: Any = plots.sheet(
@@ -136,13 +143,22 @@ def draw(
             values,
             subtitles={titles[key]: text for key, text in (subtitles or {}).items()},
             columns=sheet_columns(found.layouts) or "auto",
+            palette=palette,
             label=color or "",
         )
         left = figure.get_layout_engine().get()["w_pad"] / figure.get_figwidth()  # where the panels start
         above = ": ".join(filter(None, (title, heading)))
         figure.suptitle(above, x=left, ha="left", fontsize="xx-large", parse_math=False)
     else:
-        figure = plots.scatter(found.only, values, title=title, subtitle=heading, label=color or "").figure
+        figure = plots.scatter(
+            found.only,
+            values,
+            background=background,
+            title=title,
+            subtitle=heading,
+            palette=palette,
+            label=color or "",
+        ).figure
     plots.save(figure, file, dpi=dpi)  # the suffix determines the format
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import pyarrow as pa
 import typer
 
 from ..errors import InputError
@@ -16,12 +19,16 @@ from ..io.table_files import READERS, VECTOR_SUFFIXES, check_input, has_numbered
 from ..runtime.checks import check_jobs
 from . import options
 from .input_points import Source
-from .output_files import MODELS, Outputs, write_each
+from .output_files import MODELS, Outputs, draw, note_page, write_each
 from .session import Session, session
 
 Rep = Annotated[
     str | None, typer.Option("--rep", help="H5AD only: entry of obsm to use, or X.  (default: as for the model)")
 ]
+Plot = Annotated[
+    Path | None, typer.Option("--plot", help="Plot of the new points, above the others in grey: .png, .svg or .pdf.")
+]
+Html = Annotated[Path | None, typer.Option("--html", help="Interactive page of the new points and the others: .html.")]
 ModelFile = Annotated[Path, typer.Argument(help="Model from 'snekhorn embed --save-model'.", show_default=False)]
 
 
@@ -36,6 +43,8 @@ def transform(  # noqa: PLR0913
     rep: Rep = None,
     metadata: options.Metadata = None,
     transpose: options.Transpose = False,
+    plot: Plot = None,
+    html: Html = None,
     jobs: options.Jobs = None,
     escape_formulas: options.EscapeFormulas = False,
     force: options.Force = False,
@@ -45,18 +54,20 @@ def transform(  # noqa: PLR0913
 ) -> None:
     """Place new points in a saved layout, each independently of the others. The layout does not change.
 
-    snekhorn transform digits.npz new.csv --out placed.parquet
+    snekhorn transform digits.npz new.csv --out placed.parquet --plot placed.png
     """
     with session(as_json=as_json, quiet=quiet, debug=debug) as run:
         _check_model_file(model)
         check_input(input)
         check_jobs(jobs)
-        inputs = [model, input] if metadata is None else [model, input, metadata]
-        Outputs(out).check(inputs, force=force, several=False)
+        outputs = Outputs(out, plot, html)
+        outputs.check([model, input, *([] if metadata is None else [metadata])], force=force, several=False)
         from ..estimators.saved_models import load_with_source
 
         with run.stage("read", f"reading {model} and {input}"):
             fitted, source = load_with_source(model)
+            old = _steps(fitted)[-1].embedding_
+            _check_drawable(old, outputs)
             for step in _steps(fitted):
                 step.set_params(n_jobs=jobs)
             if input.name.lower().endswith(".h5ad"):
@@ -83,9 +94,19 @@ def transform(  # noqa: PLR0913
             warnings.filterwarnings("ignore", "X does not have valid feature names")  # columns are matched above
             Z = np.asarray(fitted.transform(X))
         placed = Layouts({"": Z}, table.metadata)
-        write_each(run, {out: lambda file: write_layouts(placed, file, escape_formulas=escape_formulas)})
-        facts = {"model": str(model), "input": str(input), "n_points": len(Z), "files": {"table": str(out)}}
-        run.result(facts, f"{len(Z):,} points placed\ntable:  {out}")
+        writers: dict[Path, Callable[[Path], None]] = {
+            out: partial(write_layouts, placed, escape_formulas=escape_formulas)
+        }
+        if plot is not None:
+            writers[plot] = partial(draw, placed, color=label, title=input.name, background=old)
+        if html is not None:
+            note_page(run, placed.layouts, len(old) + len(Z), out)
+            writers[html] = partial(_write_page, placed, old, label, input.name)
+        write_each(run, writers)
+        files = {kind: str(path) for kind, path in outputs.paths.items()}
+        facts = {"model": str(model), "input": str(input), "n_points": len(Z), "files": files}
+        shown = [f"{f'{kind}:':<7} {path}" for kind, path in files.items()]
+        run.result(facts, "\n".join([f"{len(Z):,} points placed", *shown]))
 
 
 def _check_model_file(path: Path) -> None:
@@ -104,6 +125,26 @@ def _check_model_file(path: Path) -> None:
 def _steps(model: Any) -> list[Any]:
     """Return the estimators of a model: its steps if it is a pipeline."""
     return [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+
+
+def _check_drawable(old: Any, outputs: Outputs) -> None:
+    """Raise if points cannot be drawn above the layout."""
+    if (outputs.plot or outputs.html) and old.shape[1] != 2:
+        raise InputError(
+            f"the layout of the model has {old.shape[1]} dimension{'s' * (old.shape[1] > 1)}, but --plot and --html "
+            "show new points only in two; leave them out."
+        )
+
+
+def _write_page(placed: Layouts, old: Any, label: str | None, title: str, file: Path) -> None:
+    """Write a page of the points of the layout, without metadata, and of the new points."""
+    from ..page import write_page
+
+    kinds = pa.array(["layout"] * len(old) + ["new"] * len(placed.only))
+    columns = {"points": kinds}
+    for name, column in zip(placed.metadata.column_names, placed.metadata.columns, strict=True):
+        columns[name] = pa.chunked_array([pa.nulls(len(old), column.type), *column.chunks], column.type)
+    write_page(file, np.concatenate([old, placed.only]), pa.table(columns), color=label or "points", title=title)
 
 
 def _read_new_points(run: Session, model: Any, source: Source) -> tuple[Table, Any]:

@@ -13,7 +13,8 @@ from ..embedding.descent import EmbeddingReport
 from ..embedding.objective import Objective
 from ..errors import InputError
 from ..estimators import methods
-from ..estimators.neighbor_embedding import DENSE_LIMIT, NeighborEmbedding
+from ..estimators.layout_parts import DENSE_LIMIT
+from ..estimators.neighbor_embedding import PULL, SETTLING_ITER, NeighborEmbedding
 from ..estimators.parameters import EmbeddingParameters
 from ..geometry.costs import count_neighbors
 from ..geometry.distance_metrics import DIRECT_METRICS
@@ -76,9 +77,11 @@ class DaskEmbedding(NeighborEmbedding):
     def __sklearn_clone__(self: Self) -> Self:
         return type(self)(**self.get_params(deep=False))  # a client cannot be copied
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(
+        self, X: Any, y: Any = None, *, align: Any = None, align_rows: Any = None, pull: float = 0.0
+    ) -> Any:
         """Compute the layout of X and return it as a dask array with the chunks of X."""
-        Z = self.fit(X, y).embedding_
+        Z = self.fit(X, y, align=align, align_rows=align_rows, pull=pull).embedding_
         return dask.array.from_array(Z, chunks=(X.chunks[0], Z.shape[1]))
 
     def transform(self, X: Any) -> Any:
@@ -106,6 +109,10 @@ class DaskEmbedding(NeighborEmbedding):
         dtype = self.embedding_.dtype
         return X.map_blocks(_placed, model, chunks=(X.chunks[0], (d,)), dtype=dtype, meta=np.empty((0, d), dtype))
 
+    def extend(self: Self, X: Any, *, pull: float = PULL, max_iter: int = SETTLING_ITER) -> Self:
+        """Raise, because only an estimator for a single machine can be extended."""
+        raise InputError(f"{type(self).__name__} on a Dask cluster has no extend; use model.to_local().extend(X).")
+
     def save(self, path: Any) -> None:
         """Write the fitted estimator to a file for `snekhorn.load`, which returns one for a single machine."""
         self.to_local().save(path)
@@ -121,9 +128,13 @@ class DaskEmbedding(NeighborEmbedding):
         return model
 
     @one_blas_thread()
-    def _fit(self, X: Any) -> None:
+    def _fit(self, X: Any, *, align: Any, align_rows: Any, pull: float) -> None:
         check_dask_array(X)
         self.check_parameters()
+        if align is not None or align_rows is not None or pull:
+            raise InputError(
+                f"align is not supported on a Dask cluster; use snekhorn.{type(self).__name__} on one machine."
+            )
         n = X.shape[0]
         Z = None if isinstance(self.init, str) else check_layout(self.init, (n, self.n_components))
         client = find_client(self.client)
@@ -145,8 +156,7 @@ class DaskEmbedding(NeighborEmbedding):
             Z = self.initial_layout(points, affinity.affinity_)
         objective = make_pieced_objective(affinity.affinity_, self.latent.kernel)
         del affinity, points  # which frees memory of the workers
-        Z, report = self._descend(objective, Z, steps=take_steps_on_workers)
-        report.method = "fft"
+        Z, report = self._descend(objective, Z, self.schedule(), steps=take_steps_on_workers)
         self._finish(X, None, objective, Z, report)
 
     def _keep(self, X: Any, P: Any, objective: Objective, Z: NDArray[Any], report: EmbeddingReport) -> None:

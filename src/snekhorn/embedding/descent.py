@@ -39,6 +39,7 @@ class Stop(str, Enum):
 
     CONVERGED = "converged: the loss decreases by less than tol per iteration"
     MAX_ITER = "stopped at max_iter while the loss was still decreasing; raise max_iter to continue"
+    SETTLED = "settled: the new points have joined the layout"
     CALLBACK = "stopped by a callback"
     INTERRUPTED = "interrupted from the keyboard; the layout is the last one reached"
 
@@ -58,7 +59,7 @@ class EmbeddingReport:
     iterations, losses : list of int, list of float
         Iterations at which the loss was computed, and its value per point, without exaggeration. The loss is the
         divergence of P from Q if the rows of P sum to 1, or if Q is not doubly stochastic. Otherwise it is the joint
-        objective of layout and potential.
+        objective of layout and potential. Springs add their energy.
     marginal_gap : float or None
         Largest deviation of a row sum of Q from 1, if Q is doubly stochastic; None if balancing Q was interrupted.
     method : {"exact", "fft"}
@@ -135,8 +136,8 @@ def take_steps(
     """Move Z in place by one step per momentum, and call `count` after each."""
     for momentum in momenta:
         gradient = objective.gradient(Z, phase.exaggeration)
-        if (pull := objective.pull_of_hubs()) is not None:
-            gradient /= pull
+        if (stiffness := objective.stiffness()) is not None:
+            gradient /= stiffness
         optimizer.step(Z, gradient, rate, momentum)
         count()
 
@@ -308,9 +309,10 @@ class _Descent:
         return self.report.n_iter % self.schedule.check_every == 0
 
     def check(self) -> bool:
-        """Centre the layout, because it may drift, and record the loss; return whether a callback requests a stop."""
-        with np.errstate(over="ignore", invalid="ignore"):  # the loss finds an overflow
-            self.Z -= self.objective.execution.sum(self.Z, axis=0) / len(self.Z)
+        """Centre the layout if it may drift, and record the loss; return whether a callback requests a stop."""
+        if self.objective.floats:
+            with np.errstate(over="ignore", invalid="ignore"):  # the loss finds an overflow
+                self.Z -= self.objective.execution.sum(self.Z, axis=0) / len(self.Z)
         loss = self.or_after_return(self.objective.loss)
         self.report.iterations.append(self.report.n_iter)
         self.report.losses.append(loss)

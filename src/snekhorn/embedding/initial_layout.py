@@ -31,7 +31,7 @@ def layout_of_components(found: Array, n_components: int, noise: float, seed: in
     """Return the layout of given principal components; axes that vary by no more than `noise` do not count."""
     Z = np.zeros((len(found), n_components))
     Z[:, : found.shape[1]] = np.where(found.std(axis=0) > noise, found, 0.0)
-    return _scaled(Z, seed)
+    return scaled_to_start(Z, seed)
 
 
 def random_layout(n: int, n_components: int, seed: int) -> Array:
@@ -63,7 +63,7 @@ def spectral_layout(P: Any, n_components: int, seed: int = 0) -> Array:
     found = (V @ vectors[:, ::-1] / root[:, None])[:, :n_components]
     signs = np.sign(found[np.argmax(np.abs(found), axis=0), np.arange(found.shape[1])])
     Z[:, : found.shape[1]] = found * signs / (np.std(found, axis=0) + np.finfo(float).tiny)
-    return _scaled(Z, seed)
+    return scaled_to_start(Z, seed)
 
 
 def rounding(dtype: Any, largest: float) -> float:
@@ -71,7 +71,7 @@ def rounding(dtype: Any, largest: float) -> float:
     return max(2 * float(np.finfo(dtype).eps), 64 * float(np.finfo(float).eps)) * largest
 
 
-def _scaled(Z: Array, seed: int) -> Array:
+def scaled_to_start(Z: Array, seed: int = 0) -> Array:
     """Scale Z to the standard spread, and replace axes without variation by a little noise."""
     Z = Z - Z.mean(axis=0)
     spread = Z.std(axis=0)

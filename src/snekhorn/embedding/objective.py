@@ -31,6 +31,7 @@ from .charge_grid import GridState, GridSums
 from .charge_sums import OVERFLOW, Array, Kernel
 from .latent import Latent, SumMethod, make_charge_sums
 from .normalizations import DoublyStochastic, Normalization
+from .springs import Springs
 
 WIDEST = 1e9  # a layout with larger coordinates has diverged
 HUB = 2.0  # mass, relative to the average, above which steps are shortened because they may overshoot
@@ -92,6 +93,7 @@ class Objective:
             rows = rows.symmetric_part()
             self.mass = rows.sums_and_entropies()[0] * scale
         self.rows: ScaledRows = rows.scaled(scale, dtype)
+        self.springs: Springs | None = None
 
     @property
     def n_points(self) -> int:
@@ -113,17 +115,29 @@ class Objective:
         largest = largest_coordinate(Z, self.execution)
         gradient = self.normalization.repulsion(Z, self.row_sums)
         self.rows.attract(Z, largest, 4.0 * exaggeration, gradient, student=self.kernel is Kernel.STUDENT)
+        if self.springs is not None:
+            self.springs.add_gradient(Z, gradient)
         return gradient
 
-    def pull_of_hubs(self) -> Array | None:
+    def stiffness(self) -> Array | None:
         """Return the attraction of each point relative to the average, if it limits the step; otherwise None.
 
         With the Gaussian kernel, attraction is proportional to distance and mass. In a P that is not doubly stochastic,
-        hubs have many times the average mass. Without smaller steps they would overshoot further at every iteration.
+        hubs have many times the average mass. Without smaller steps they would overshoot further at every iteration, as
+        would points on strong springs.
         """
-        if self.kernel is Kernel.STUDENT or self.execution.max(self.mass) <= HUB:
+        hubs = self.kernel is not Kernel.STUDENT and self.execution.max(self.mass) > HUB
+        if not hubs and self.springs is None:
             return None
-        return np.asarray(np.maximum(self.mass, 1.0)[:, None])
+        stiffness = np.maximum(self.mass, 1.0) if hubs else np.ones(self.n_points)
+        if self.springs is not None:
+            stiffness = stiffness + self.springs.strengths
+        return np.asarray(stiffness[:, None])
+
+    @property
+    def floats(self) -> bool:
+        """Whether the loss is the same wherever the centre of the layout is, so that the layout may drift."""
+        return self.springs is None or self.springs.free
 
     def loss(self, Z: Array, exaggeration: float = 1.0) -> float:
         """Return the loss, with the attraction term multiplied by `exaggeration`; raise if it is not finite."""
@@ -131,15 +145,19 @@ class Objective:
         energies = self.rows.energies(Z, largest, student=self.kernel is Kernel.STUDENT)
         attraction = float(self.execution.sum(energies))
         total = self.negative_entropy + exaggeration * attraction + self.normalization.value(Z, self.row_sums)
+        if self.springs is not None:
+            total += self.springs.energy(Z)
         return _finite(total / self.n_points)
 
     def divergence(self, Z: Array) -> float:
-        """Return KL(P | Q) / n.
+        """Return KL(P | Q) / n, without springs.
 
         It equals the loss unless Q is doubly stochastic and P is not. In that case the loss is the joint objective of
         layout and potential, which differs by 2 <f, 1 - mass>.
         """
         loss = self.loss(Z)
+        if self.springs is not None:
+            loss -= self.springs.energy(Z) / self.n_points
         if (f := self.potential) is None:
             return loss
         return _finite(loss + float(2.0 * self.execution.sum(f * (1.0 - self.mass))) / self.n_points)
@@ -164,6 +182,7 @@ class Objective:
         """Apply the permutation `order` to the points."""
         self.rows = self.rows.permuted(order)
         self.row_sums, self.mass = self.row_sums[order], self.mass[order]
+        self.springs = None if self.springs is None else self.springs.permuted(order)
         self.normalization.permute(order)
 
     @property

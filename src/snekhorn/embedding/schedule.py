@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..runtime.execution import Execution
@@ -70,6 +70,10 @@ class Schedule:
     def n_iter(self) -> int:
         """Maximum number of iterations."""
         return self.early.n_iter + self.main.n_iter
+
+    def without_early_phase(self, n_iter: int) -> Schedule:
+        """Return the main descent alone, with this number of iterations, for a layout that is nearly finished."""
+        return replace(self, early=replace(self.early, n_iter=0), main=replace(self.main, n_iter=n_iter))
 
     def momentum_at(self, iteration: int) -> float:
         """Return the momentum of an iteration of the main descent."""

@@ -32,6 +32,7 @@ from ..io.safe_output import TEMPORARY, replacing
 from ..runtime.execution import Execution
 from ..runtime.user_warnings import warn
 from ..solvers.solve_report import SolveReport
+from .earlier_layout import EarlierLayout
 from .model_contents import COUNT, SOLVE_REPORT
 from .model_parts import Array, Arrays, Flag, Matrix, Number, Numbers, OrNone, Part, PartError, Record
 from .saved_models import MAX_HEADER
@@ -132,7 +133,7 @@ class Checkpoint:
         self._written_at, self._took = time.monotonic(), 0.0
 
     @classmethod
-    def open(cls, model: Any, X: Any, n: int) -> Checkpoint:
+    def open(cls, model: Any, X: Any, n: int, earlier: EarlierLayout | None = None) -> Checkpoint:
         """Open the folder of a model, or create it; raise if it holds a checkpoint of another fit."""
         folder = Path(model.checkpoint)
         try:
@@ -143,7 +144,9 @@ class Checkpoint:
             raise InputError(
                 f"the checkpoint {folder} is not usable ({error.strerror}); name another folder."
             ) from error
-        run = {"estimator": type(model).__name__, "points": fingerprint(X), **_described(model)}
+        run = {"estimator": type(model).__name__, "points": fingerprint(X), **_described(model), "align": None}
+        if earlier is not None:
+            run["align"] = f"{fingerprint((earlier.positions, earlier.known))}, pull={earlier.pull!r}"
         checkpoint = cls(folder, run, {"n": n, "d": model.n_components}, model.optimizer)
         for stage in stages_in(folder):
             checkpoint.load(stage, check_only=True)

@@ -2,52 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..affinities.affinity import Affinity
-from ..affinities.entropic import EntropicAffinity, entropic_weights
-from ..affinities.symmetric_entropic import SymmetricEntropicAffinity
-from ..embedding.charge_sums import ROUGH_SUMS
 from ..embedding.descent import EmbeddingReport, Stop, minimize
-from ..embedding.initial_layout import pca_layout, random_layout, spectral_layout
 from ..embedding.latent import choose_method
-from ..embedding.objective import Objective, make_objective
-from ..embedding.placing import frozen_field, place
-from ..embedding.schedule import Schedule, make_optimizer, make_schedule
-from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY
+from ..embedding.objective import Objective
+from ..embedding.schedule import Schedule, make_optimizer
+from ..embedding.springs import Springs
+from ..errors import InputError
 from ..geometry.inputs import check_layout, check_squares
-from ..geometry.neighbor_index import NeighborIndex
-from ..runtime.execution import Execution, choose_execution, one_blas_thread
+from ..runtime.checks import check_count, check_nonnegative
+from ..runtime.execution import choose_execution, one_blas_thread
 from ..runtime.interrupts import delayed_interrupts
 from ..runtime.memory import limited_memory
-from ..runtime.user_warnings import warn
 from .checkpoints import Checkpoint, fit_affinity
-from .embedding_input import EmbeddingInput
+from .earlier_layout import EarlierLayout
 from .layout_warnings import warn_of_layout
+from .point_placement import PointPlacement
 from .resources import (
-    LayoutKind,
     count_points,
-    require_memory_for_affinity,
-    require_memory_for_points,
-    warn_of_long_sums,
 )
 
 SEE_HERE = "Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`."
-DENSE_LIMIT = 3000  # points; up to this number, n_neighbors="auto" uses all pairs
-GRAPH_TOL = 1e-4  # tolerance of P on a neighbour graph; a smaller one takes up to half more passes and changes no score
-NEW_POINTS_AT_ONCE = 50_000  # placing a point takes 4 kB at perplexity 30, so larger batches take more memory
+PULL, SETTLING_ITER = 0.01, 100  # of `extend`; a stronger pull or fewer iterations keep new groups from making room
 
 Self = TypeVar("Self", bound="NeighborEmbedding")
 
 
-class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, EmbeddingInput):  # type: ignore[misc]
+class NeighborEmbedding(PointPlacement):
     """Base class of all methods.
 
     Parameters
@@ -150,7 +139,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
             shared = NeighborEmbedding.__doc__.split("\n", 2)[2].strip()
             cls.__doc__ = cls.__doc__.replace(SEE_HERE, shared)
 
-    def fit(self: Self, X: Any, y: Any = None) -> Self:
+    def fit(self: Self, X: Any, y: Any = None, *, align: Any = None, align_rows: Any = None, pull: float = 0.0) -> Self:
         """Compute the layout of X.
 
         Parameters
@@ -162,60 +151,58 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
             columns are reduced to 50 principal components in single precision.
         y : None
             Ignored.
+        align : array of shape (m, n_components) or None, default=None
+            Earlier layout of some of the points. The new layout is rotated, mirrored and shifted to be as close to it
+            as possible.
+        align_rows : array of shape (m,) or None, default=None
+            Row of X for each row of `align`, or -1 for a point that is not in X. None means that the rows are the same.
+        pull : float, default=0.0
+            Strength of springs that keep the shape of the earlier layout, in any position and scale. With a positive
+            value, the descent starts from the earlier layout. The attraction of all neighbours of a point together has
+            a strength of 1.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        before = self.__dict__.copy()
-        try:
-            with limited_memory(self.max_memory):
-                self._fit(X)
-        except BaseException:  # restore an earlier fit
-            self.__dict__ = before
-            raise
+        with self._restored_after_errors():
+            self._fit(X, align=align, align_rows=align_rows, pull=pull)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
-        """Compute the layout of X and return it."""
-        return self.fit(X, y).embedding_
+    def fit_transform(
+        self, X: Any, y: Any = None, *, align: Any = None, align_rows: Any = None, pull: float = 0.0
+    ) -> NDArray[Any]:
+        """Compute the layout of X and return it; see `fit` for the parameters."""
+        return self.fit(X, y, align=align, align_rows=align_rows, pull=pull).embedding_
 
-    @one_blas_thread()
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Place new points in the layout, which does not change.
+    def extend(self: Self, X: Any, *, pull: float = PULL, max_iter: int = SETTLING_ITER) -> Self:
+        """Add new points to the layout, and let all points settle without losing their places.
 
-        Each point is placed independently of the others, at the position that best matches its affinities to the points
-        of the layout. A row of the training data gets its coordinates in the layout; identical rows get those of the
-        first. The perplexity is `perplexity_`; parameters that were changed after the fit are ignored.
+        New points are placed as by `transform`. The affinity of all points is then computed, and a short descent moves
+        all of them, while springs hold the old points at their positions. Afterwards, the estimator is fitted to all
+        points: `embedding_` and `affinity_` have the rows of the old points, then those of the new ones. The estimator
+        itself changes, as in `partial_fit` of scikit-learn; if an error occurs, it stays as it was. The parameter
+        `checkpoint` is ignored.
 
         Parameters
         ----------
         X : array of shape (m, p)
-            Features, or costs of shape (m, n) to the points of the layout if metric="precomputed".
+            Features of the new points.
+        pull : float, default=0.01
+            Strength of the springs: 0 lets the old points move freely, 1 almost fixes them. The attraction of all
+            neighbours of a point together has a strength of 1.
+        max_iter : int, default=100
+            Maximum number of iterations.
 
         Returns
         -------
-        ndarray of shape (m, n_components)
-            Coordinates of the new points.
+        self
+            The estimator, fitted to all points.
         """
-        check_is_fitted(self)
-        X = self.checked_input(X, reset=False)
-        self._reference.check_queries(X)
-        execution = choose_execution(self.n_jobs)
-        Z = np.asarray(self.embedding_, dtype=float)
-        log_charges = self.potential_ if self.latent.doubly_stochastic else np.zeros(len(Z))
-        field = frozen_field(Z, log_charges, self.latent, self.report_.method, execution)
-        if field.rough:
-            warn(f"{type(self).__name__}: {ROUGH_SUMS}", ConvergenceWarning)
-        placed = np.empty((X.shape[0], Z.shape[1]), dtype=self.embedding_.dtype)
-        for start in range(0, X.shape[0], NEW_POINTS_AT_ONCE):
-            batch = slice(start, start + NEW_POINTS_AT_ONCE)
-            indices, costs, p = self._weights_of_new_points(X, batch, execution)
-            placed[batch] = place(field, Z, indices, p, execution)
-            known = costs[:, 0] == 0.0
-            placed[batch][known] = self.embedding_[indices[known, 0]]
-        return placed
+        with self._restored_after_errors():
+            self._extend(X, check_nonnegative(pull, "pull"), check_count(max_iter, "max_iter"))
+        return self
 
     def save(self, path: Any) -> None:
         """Write the fitted estimator to a file for `snekhorn.load`, in a versioned format without pickle."""
@@ -223,24 +210,36 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
 
         save(self, path)
 
+    @contextmanager
+    def _restored_after_errors(self) -> Iterator[None]:
+        """Limit the memory, and restore an earlier fit if an error occurs."""
+        before = self.__dict__.copy()
+        try:
+            with limited_memory(self.max_memory):
+                yield
+        except BaseException:
+            self.__dict__ = before
+            raise
+
     @one_blas_thread()
-    def _fit(self, X: Any) -> None:
+    def _fit(self, X: Any, *, align: Any, align_rows: Any, pull: float) -> None:
         unread = self.unread_points(X)
         if unread is not None:  # reading takes long, so everything else is checked first
             self.check_parameters()
+            EarlierLayout.checked(align, align_rows, pull, (len(unread), self.n_components))
             self.check_resources(unread)
         X = self.checked_input(X)
         self.check_parameters()
         n = count_points(X)
         execution = choose_execution(self.n_jobs)
         Z = None if isinstance(self.init, str) else check_layout(self.init, (n, self.n_components))
+        earlier = EarlierLayout.checked(align, align_rows, pull, (n, self.n_components))
         affinity = self._make_affinity(n)
-        method = choose_method(self.method, n, self.n_components)
         if unread is None:
             self.check_resources(X)
         if self.starts_from_pca and not isinstance(X, tuple):
             check_squares(X)  # before the long computation of P
-        checkpoint = None if self.checkpoint is None else Checkpoint.open(self, X, n)
+        checkpoint = None if self.checkpoint is None else Checkpoint.open(self, X, n, earlier)
         P = X
         if affinity is not None:
             P = affinity.fit_transform(X) if checkpoint is None else fit_affinity(affinity, X, checkpoint, execution)
@@ -248,22 +247,65 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         start = None if checkpoint is None else checkpoint.load("layout")
         if start is not None:
             Z = start.Z
-        elif Z is None:
-            Z = self.initial_layout(X, P)
-        loops, symmetric = self.latent_self_loops, self._is_symmetric
-        objective = make_objective(
-            P, self.latent, method=method, self_loops=loops, symmetric=symmetric, execution=execution
-        )
-        Z, report = self._descend(objective, Z, start=start, keep=None if checkpoint is None else checkpoint.keep)
-        report.method = method
-        self._finish(X, P, objective, Z, report)
+        else:
+            Z = self.initial_layout(X, P) if Z is None else Z
+            Z = earlier.initial_layout(Z, execution) if earlier is not None and earlier.pull else Z
+        objective = self._make_objective(P, execution)
+        if earlier is not None:
+            objective.springs = earlier.springs(execution)
+        keep = None if checkpoint is None else checkpoint.keep
+        Z, report = self._descend(objective, Z, self.schedule(), start=start, keep=keep)
+        self._finish(X, P, objective, Z if earlier is None else earlier.aligned(Z, execution), report)
 
-    def _descend(self, objective: Objective, Z: NDArray[Any], **how: Any) -> tuple[NDArray[Any], EmbeddingReport]:
+    @one_blas_thread()
+    def _extend(self, X: Any, pull: float, max_iter: int) -> None:
+        self._check_extensible()
+        new = self.checked_input(X, reset=False)
+        self._reference.check_queries(new)
+        self.check_parameters()
+        n_old, n = len(self.embedding_), len(self.embedding_) + new.shape[0]
+        self.check_resources(self._reference.outline(n))
+        execution = choose_execution(self.n_jobs)
+        Z = np.concatenate([self.embedding_, self.placed(new)]).astype(float)
+        points = self._reference.joined(new)
+        affinity = self._make_affinity(n)
+        assert affinity is not None
+        P = affinity.fit_transform(points)
+        self._keep_report_of(affinity)
+        objective = self._make_objective(P, execution)
+        if pull:
+            strengths = np.where(np.arange(n) < n_old, pull, 0.0)
+            objective.springs = Springs(Z.copy(), strengths, execution, free=False)
+        Z, report = self._descend(objective, Z, self.schedule().without_early_phase(max_iter))
+        if report.reason == Stop.MAX_ITER.value:
+            report.stop(Stop.SETTLED)
+        self._finish(points, P, objective, Z, report)
+
+    def _check_extensible(self) -> None:
+        """Raise unless the layout can be extended by new points."""
+        check_is_fitted(self)
+        if self._reference.X is None:
+            what = "affinity='precomputed'" if self.takes_affinity else "metric='precomputed'"
+            raise InputError(
+                f"extend needs features, but {what} has no information about pairs of new points; fit all points "
+                "again with align=model.embedding_."
+            )
+        if (d := self.embedding_.shape[1]) != self.n_components:
+            raise InputError(
+                f"the layout has {d} dimension{'s' * (d > 1)}, but n_components={self.n_components!r}; set it back, or "
+                "fit the model again."
+            )
+
+    def _descend(
+        self, objective: Objective, Z: NDArray[Any], schedule: Schedule, **how: Any
+    ) -> tuple[NDArray[Any], EmbeddingReport]:
         """Minimise the objective from Z; `how` are further arguments of `minimize`."""
         optimizer = make_optimizer(self.optimizer, Z.shape, objective.execution)
         callbacks = self.callback_list()
         with self.remedies_for_overflow():
-            return minimize(objective, Z, optimizer, self.schedule(), callbacks=callbacks, verbose=self.verbose, **how)
+            Z, report = minimize(objective, Z, optimizer, schedule, callbacks=callbacks, verbose=self.verbose, **how)
+        report.method = choose_method(self.method, len(Z), self.n_components)
+        return Z, report
 
     def _finish(self, X: Any, P: Any, objective: Objective, Z: NDArray[Any], report: EmbeddingReport) -> None:
         """Balance Q, store the results, and warn about problems; an interrupt is reported, and nothing is lost."""
@@ -288,64 +330,6 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         self.keep_reference(X)
         self.embedding_ = Z.astype(self._reference.dtype)
 
-    def keep_reference(self, X: Any) -> None:
-        """Index the training points, for `transform`."""
-        self._reference = NeighborIndex(X, "precomputed" if self.takes_affinity else self.cost_metric)
-
-    def schedule(self) -> Schedule:
-        """Return the schedule of the descent."""
-        return make_schedule(
-            self.latent,
-            optimizer=self.optimizer,
-            learning_rate=self.learning_rate,
-            early_exaggeration=self.early_exaggeration,
-            exaggeration=self.exaggeration,
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
-
-    def _make_affinity(self, n: int) -> Affinity | None:
-        """Return the affinity object that computes P, or None if X is P."""
-        if self.takes_affinity:
-            return None
-        return self.default_affinity(n) if self.affinity is None else clone(self.affinity)
-
-    def default_affinity(self, n: int) -> Affinity:
-        """Return the method's own affinity for n points, with the parameters of the estimator."""
-        all_pairs = self.n_neighbors is None or (self.n_neighbors == "auto" and n <= DENSE_LIMIT)
-        shared: dict[str, Any] = {
-            "metric": self.metric,
-            "n_neighbors": None if all_pairs else self.n_neighbors,
-            "self_loops": self.self_loops,
-            "n_jobs": self.n_jobs,
-            "verbose": self.verbose,
-        }
-        if self.latent.doubly_stochastic:
-            # Without a diagonal, Q cannot match a row of P that sums to less than 1, and repels the point without end.
-            balance = 1.0 if self.balance == "auto" and not self.latent_self_loops else self.balance
-            affinity = SymmetricEntropicAffinity(self.perplexity, balance=balance, **shared)
-            return affinity if all_pairs else affinity.set_params(tol=GRAPH_TOL)
-        return EntropicAffinity(self.perplexity, symmetrize=self.latent.normalized == "total", **shared)
-
-    @property
-    def _is_symmetric(self) -> bool:
-        """Whether P is symmetric by construction, or has been checked for symmetry."""
-        return (self.affinity is None or self.takes_affinity) and self.latent.normalized != "rows"
-
-    def check_resources(self, X: Any) -> None:
-        """Raise if there is not enough memory, and warn if the fit may take hours, before any work is done."""
-        n = count_points(X)
-        affinity, method = self._make_affinity(n), choose_method(self.method, n, self.n_components)
-        layout = LayoutKind(self._is_symmetric, self.latent.doubly_stochastic, exact=method == "exact")
-        with limited_memory(self.max_memory):
-            if affinity is None:
-                require_memory_for_affinity(X, layout)
-            else:
-                require_memory_for_points(X, affinity, layout)
-        if method == "exact":
-            execution = choose_execution(self.n_jobs)
-            warn_of_long_sums(type(self).__name__, n, self.n_components, self.max_iter, execution)
-
     def _keep_report_of(self, affinity: Affinity | None) -> None:
         """Keep the report of the affinity, and the perplexity for new points."""
         for name in ("affinity_report_", "perplexity_"):  # left by an earlier fit
@@ -356,27 +340,6 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
         has_perplexity = any(getattr(affinity, name, None) is not None for name in ("perplexity", "perplexities"))
         asked = affinity.graph_perplexity() if has_perplexity else self.perplexity
         self.perplexity_ = float(getattr(affinity, "perplexity_", asked))
-
-    def initial_layout(self, X: Any, P: Any) -> NDArray[Any]:
-        """Compute the initial layout that `init` specifies."""
-        if self.init == "random":
-            seed = check_random_state(self.random_state).randint(2**31)
-            return random_layout(P.shape[0], self.n_components, seed)
-        if self.init == "spectral" or self.takes_affinity or self.cost_metric == "precomputed":
-            return spectral_layout(P, self.n_components)
-        return pca_layout(X, self.n_components, execution=choose_execution(self.n_jobs))
-
-    def _weights_of_new_points(self, X: Any, batch: slice, execution: Execution) -> tuple[Any, Any, Any]:
-        """Return the neighbours of a batch of new points in the layout, with their costs and affinities."""
-        n = len(self.embedding_)
-        perplexity = min(self.perplexity_, n - 1.0)
-        k = min(n, int(np.ceil(NEIGHBORS_PER_PERPLEXITY * perplexity)))
-        indices, costs = self._reference.query(X[batch], k, execution, batch.start)
-        return indices, costs, entropic_weights(costs, perplexity, execution)
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.embedding_.shape[1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -62,6 +62,17 @@ class NeighborIndex:
             )
         return indices, costs
 
+    def outline(self, n: int) -> Any:
+        """Return an array without data, in the shape and type of n points, or a sparse X itself, to estimate memory."""
+        return self.X if sparse.issparse(self.X) else np.broadcast_to(self.X.dtype.type(0), (n, self.X.shape[1]))
+
+    def joined(self, X: Any) -> Any:
+        """Return the training points and further points, in the type of the training points."""
+        X = X.astype(self.dtype, copy=False)
+        if sparse.issparse(self.X):
+            return sparse.vstack([self.X, sparse.csr_matrix(X)], format="csr")
+        return np.concatenate([self.X, X.toarray() if sparse.issparse(X) else X])
+
     def check_queries(self, X: Any) -> None:
         """Raise if the metric is undefined for a query; done for all queries before the search in batches."""
         if self.metric == "cosine":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,9 +17,10 @@ from ..geometry.point_blocks import LARGE, PointBlocks, as_blocks
 from ..runtime.sparse_format import check_sparse
 from .h5_scan import check_h5
 from .matrix_files import select_features
-from .table import Table, Wanted, reading
+from .table import PALETTE, Table, Wanted, reading
 
 DEFAULT_REP = "X_pca"
+HEX_COLOR = re.compile(r"#[0-9a-fA-F]{6}([0-9a-fA-F]{2})?")  # with or without opacity
 
 
 def read_h5ad(path: Path, wanted: Wanted, rep: str | None = None) -> Table:
@@ -68,7 +71,23 @@ def _anndata_table(path: Path, adata: Any, wanted: Wanted, rep: str | None) -> T
             notes.append(f"the values of gene {name!r} are those of {place}")
     id = wanted.id if wanted.id in columns else cell
     label = wanted.label if wanted.label in columns else None
-    return Table(X, names, pa.table(columns), id, label, notes, rep)
+    return Table(X, names, _with_colors(pa.table(columns), adata), id, label, notes, rep)
+
+
+def _with_colors(metadata: pa.Table, adata: Any) -> pa.Table:
+    """Attach the colours of categories that scanpy keeps in uns to their columns; ignore anything else in uns."""
+    for name in adata.obs.columns:
+        column, found = adata.obs[name], adata.uns.get(f"{name}_colors")
+        if column.dtype.name != "category" or found is None or np.ndim(found) != 1:
+            continue
+        if len(found) < len(column.cat.categories) or not all(HEX_COLOR.fullmatch(str(color)) for color in found):
+            continue
+        pairs = zip(column.cat.categories, found, strict=False)  # scanpy allows more colours than categories
+        palette = json.dumps({str(category): str(color)[:7] for category, color in pairs})
+        place = metadata.column_names.index(str(name))
+        field = metadata.schema.field(place).with_metadata({PALETTE: palette})
+        metadata = metadata.set_column(place, field, metadata.column(place))
+    return metadata
 
 
 def _gene(adata: Any, name: str) -> tuple[Any, str] | None:

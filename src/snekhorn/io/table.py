@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from .vector_columns import check_vector, is_vector, vector_names, vector_values
 
 ID_NAMES = ("", "id", "index", "unnamed: 0", "__index_level_0__")  # numbers in these columns are row numbers
 GROWTH = 1.1  # growth factor of a full array; larger wastes memory, smaller copies more often
+PALETTE = b"palette"  # key of the colours of categories in the metadata of a field
 
 
 @dataclass
@@ -183,6 +185,12 @@ def _texts(column: pa.ChunkedArray) -> NDArray[Any]:
 def is_number(kind: pa.DataType) -> bool:
     """Return whether a column of this type can be a feature."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def palette_of(metadata: pa.Table, name: str) -> dict[str, str] | None:
+    """Return the colours of the categories of a column, if the file has any."""
+    stored = (metadata.schema.field(name).metadata or {}).get(PALETTE)
+    return None if stored is None else dict(json.loads(stored))
 
 
 def no_metadata(n: int) -> pa.Table:

@@ -25,6 +25,8 @@ density : bool or "auto"
     100,000 points.
 categorical : bool or "auto"
     Whether the values are categories. "auto" leaves the decision to `is_categorical`.
+palette : mapping of str to str or None
+    Colours of some categories, by their names, such as {"B cell": "#0072b2"}.
 colormap : str
     Name of a Matplotlib colormap for numbers.
 """

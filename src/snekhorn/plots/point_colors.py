@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize, to_rgba_array
+from matplotlib.colors import Normalize, is_color_like, to_hex, to_rgba_array
 from numpy.typing import NDArray
 
 from .. import colors
@@ -117,7 +117,12 @@ def _looks_categorical(array: NDArray[Any]) -> bool:
 
 
 def encode(
-    values: Any, n: int, *, categorical: bool | Literal["auto"] = "auto", colormap: str = "viridis"
+    values: Any,
+    n: int,
+    *,
+    categorical: bool | Literal["auto"] = "auto",
+    palette: Mapping[str, str] | None = None,
+    colormap: str = "viridis",
 ) -> Categories | Numbers:
     """Encode the values of n points as categories or as numbers."""
     if values is None:
@@ -130,7 +135,7 @@ def encode(
     if categorical == "auto":
         categorical = declared is not None or _looks_categorical(array)
     if categorical:
-        return _categories(array, declared)
+        return _painted(_categories(array, declared), palette or {})
     if colormap not in colormaps:
         raise InputError(f"colormap={colormap!r} is not a Matplotlib colormap; try 'viridis'.")
     return _numbers(array, colormap)
@@ -201,6 +206,15 @@ def _categories(array: NDArray[Any], declared: list[Any] | None) -> Categories:
     others = len(ordered) - kept.size
     names_kept = [*(ordered[i] for i in kept), f"other ({others:,} categories)"]
     return Categories(merged[codes], names_kept, [*colors.categorical(kept.size), OTHER], others)
+
+
+def _painted(categories: Categories, palette: Mapping[str, str]) -> Categories:
+    """Give categories the colours of a palette."""
+    for name, color in palette.items():
+        if not is_color_like(color):
+            raise InputError(f"palette[{name!r}] is {color!r}, which is not a colour; try '#0072b2'.")
+    pairs = zip(categories.names, categories.colors, strict=True)
+    return replace(categories, colors=[to_hex(palette.get(name, color)) for name, color in pairs])
 
 
 def _distinct(array: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:

@@ -9,9 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..colors import MISSING
 from ..errors import InputError
 from ..runtime.checks import check_choice, check_count
-from .canvas import SIDE, Points, check_drawable, limits, new_figure, set_titles
+from .canvas import SIDE, Points, check_drawable, hide_axes, limits, new_figure, set_titles
 from .legends import draw_color_bar, draw_labels, draw_legend, draw_missing_note, erase_labels, make_room
 from .panels import PROJECTIONS, draw_panel
 from .point_colors import Categories, Numbers, encode
@@ -29,6 +30,7 @@ def scatter(
     Z: Any,
     values: Any = None,
     *,
+    background: Any = None,
     ax: Axes | None = None,
     title: str = "",
     subtitle: str = "",
@@ -36,19 +38,31 @@ def scatter(
     legend: LegendPlace = "auto",
     density: BoolOrAuto = "auto",
     categorical: BoolOrAuto = "auto",
+    palette: Mapping[str, str] | None = None,
     colormap: str = "viridis",
 ) -> Axes:
     """Draw a layout: a histogram in one dimension, points in two dimensions, points in perspective in three.
 
     See `snekhorn.plots` for the parameters. Axes for a three-dimensional layout need projection="3d".
+
+    Parameters
+    ----------
+    background : array of shape (m, 2) or None, default=None
+        Further points, drawn in grey below the others, such as the layout in which new points have been placed.
     """
     _check_choices(legend, density, categorical)
     Z = check_drawable(Z)
-    coloring = encode(values, len(Z), categorical=categorical, colormap=colormap)
+    shown = Z if background is None else np.concatenate([_check_background(background, Z), Z])
+    coloring = encode(values, len(Z), categorical=categorical, palette=palette, colormap=colormap)
     own_figure = ax is None
     if ax is None:
-        ax = _new_axes(Z)
+        ax = _new_axes(shown)
+    if background is not None:
+        below = shown[: len(shown) - len(Z)]
+        draw_panel(ax, below, Categories(np.zeros(len(below), dtype=np.int64), [""], [MISSING]), density=density)
     draw_panel(ax, Z, coloring, density=density)
+    if background is not None:
+        hide_axes(ax, limits(shown))
     set_titles(ax, title, subtitle)
     if legend == "none":
         return ax
@@ -74,6 +88,7 @@ def sheet(
     legend: LegendPlace = "auto",
     density: BoolOrAuto = "auto",
     categorical: BoolOrAuto = "auto",
+    palette: Mapping[str, str] | None = None,
     colormap: str = "viridis",
 ) -> Figure:
     """Draw several layouts of the same points side by side, with one legend or colour bar for all.
@@ -92,7 +107,9 @@ def sheet(
     """
     _check_choices(legend, density, categorical)
     arrays = _check_layouts(layouts)
-    coloring = encode(values, len(next(iter(arrays.values()))), categorical=categorical, colormap=colormap)
+    coloring = encode(
+        values, len(next(iter(arrays.values()))), categorical=categorical, palette=palette, colormap=colormap
+    )
     n_columns = _default_columns(len(arrays)) if columns == "auto" else check_count(columns, "columns")
     n_columns = min(n_columns, len(arrays))
     n_rows = -(-len(arrays) // n_columns)
@@ -118,6 +135,17 @@ def _check_choices(legend: LegendPlace, density: BoolOrAuto, categorical: BoolOr
     check_choice(legend, "legend", ("auto", "labels", "outside", "none"))
     check_choice(density, "density", ("auto", True, False))
     check_choice(categorical, "categorical", ("auto", True, False))
+
+
+def _check_background(background: Any, Z: Points) -> Points:
+    """Check that points can be drawn below a layout."""
+    below = check_drawable(background, "background")
+    if below.shape[1] != 2 or Z.shape[1] != 2:
+        raise InputError(
+            f"background has {below.shape[1]} columns and Z has {Z.shape[1]}, but points can be drawn above others "
+            "only in two dimensions; pass two columns, or leave out background."
+        )
+    return below
 
 
 def _check_layouts(layouts: Mapping[str, Any]) -> dict[str, Points]:

@@ -48,6 +48,13 @@ def check_positive(value: Any, name: str) -> float:
     return float(value)
 
 
+def check_nonnegative(value: Any, name: str) -> float:
+    """Raise unless `value` is a finite number of at least 0."""
+    if not _is_real(value) or not 0.0 <= value < np.inf:
+        raise InputError(f"{name} must be a finite number of at least 0, got {value!r}.")
+    return float(value)
+
+
 def check_fraction(value: Any, name: str) -> float:
     """Raise unless `value` is a number from 0 to 1, or "auto", which the caller handles."""
     if not _is_real(value) or not 0.0 <= value <= 1.0:

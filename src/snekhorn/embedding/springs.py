@@ -1,0 +1,103 @@
+"""Springs that hold points of a layout at the positions of an earlier layout, the anchors.
+
+A spring of strength s adds 2 s |z - T(a)|^2 to n times the loss, and 4 s (z - T(a)) to its gradient. At short
+distances, a spring of strength 1 is as stiff as the attraction of all neighbours of a point together.
+
+T is the identity if the layout should stay where it is. If only its shape should stay, T is the similarity (rotation,
+mirror image, scale and shift) that brings the anchors closest to the layout. T then minimises the energy, so the
+gradient has no term for the change of T.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.spring_forces import pull_to_anchors, spring_energies
+from ..runtime.execution import Execution
+from .charge_sums import Array
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """Map a -> M a + t, where M is a rotation, perhaps a mirror image, times a scale."""
+
+    matrix: Array
+    shift: Array
+
+    @classmethod
+    def identity(cls, d: int) -> Similarity:
+        """Return the map of d-dimensional positions to themselves."""
+        return cls(np.eye(d), np.zeros(d))
+
+    @classmethod
+    def closest(cls, A: Array, Z: Array, weights: Array, execution: Execution, *, scale: bool = True) -> Similarity:
+        """Return the similarity that minimises sum_i w_i |z_i - T(a_i)|^2 (Procrustes); without `scale`, a rigid one.
+
+        Parameters
+        ----------
+        A, Z : array of shape (n, d)
+        weights : array of shape (n,)
+            Non-negative, not all zero.
+        execution : Execution
+        scale : bool
+            Whether T may change distances.
+        """
+        total = execution.sum(weights)
+        middle_a, middle_z = (execution.sum(weights[:, None] * part, axis=0) / total for part in (A, Z))
+        A, Z = A - middle_a, Z - middle_z
+        columns = [execution.sum((weights * Z[:, axis])[:, None] * A, axis=0) for axis in range(Z.shape[1])]
+        U, singular, Vt = np.linalg.svd(np.stack(columns))
+        matrix = U @ Vt
+        if scale:
+            spread = float(execution.sum(weights[:, None] * A**2))
+            matrix = matrix * (singular.sum() / spread if spread > 0.0 else 0.0)
+        return cls(matrix, middle_z - matrix @ middle_a)
+
+    def __call__(self, A: Array) -> Array:
+        return np.asarray(A @ self.matrix.T + self.shift)
+
+
+@dataclass(frozen=True)
+class Springs:
+    """Springs between points and their anchors.
+
+    Parameters
+    ----------
+    anchors : array of shape (n, d)
+        Positions of the anchors; finite also for points without a spring.
+    strengths : array of shape (n,)
+        Strength of each spring; 0 for a point without one.
+    execution : Execution
+    free : bool
+        Whether the anchors follow the layout by a similarity.
+    """
+
+    anchors: Array
+    strengths: Array
+    execution: Execution
+    free: bool
+
+    def add_gradient(self, Z: Array, gradient: Array) -> None:
+        """Add n times the gradient of the loss term of the springs."""
+        self._run(pull_to_anchors, Z, gradient)
+
+    def energy(self, Z: Array) -> float:
+        """Return n times the loss term of the springs."""
+        energies = np.empty(len(Z))
+        self._run(spring_energies, Z, energies)
+        return float(self.execution.sum(energies))
+
+    def permuted(self, order: NDArray[np.intp]) -> Springs:
+        """Apply the permutation `order` to the points."""
+        return replace(self, anchors=self.anchors[order], strengths=self.strengths[order])
+
+    def _run(self, loop: Callable[..., None], Z: Array, out: Array) -> None:
+        place = Similarity.identity(Z.shape[1])
+        if self.free:
+            place = Similarity.closest(self.anchors, Z, self.strengths, self.execution)
+        arrays = (Z, self.anchors, self.strengths, place.matrix, place.shift, out)
+        self.execution.run(loop, len(Z), Z.size, *arrays)

@@ -1,0 +1,209 @@
+"""New points join a fitted layout: everything settles, and nothing loses its place."""
+
+import copy
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
+
+from snekhorn import SNE, TSNE, SNEkhorn, TSNEkhorn, load
+from snekhorn.affinities import EntropicAffinity
+from snekhorn.errors import InputError, MissingMemoryError
+from snekhorn.metrics import knn_accuracy, neighbor_recall
+
+from ..helpers import changed, clusters, without_some_entries
+from .cases import each_estimator, quick, stops_early
+
+X = clusters(90)
+OLD, NEW = X[:70], X[70:]
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X, y, TSNEkhorn().fit(X[:1500])
+
+
+def _copy_of(model):
+    return copy.deepcopy(model)
+
+
+def _movement(model, Z):
+    return np.linalg.norm(model.embedding_[: len(Z)] - Z, axis=1) / np.ptp(Z, axis=0).max()
+
+
+def test_old_points_stay_and_new_ones_join_their_classes(digits):
+    X, y, model = digits
+    Z = model.embedding_
+    extended = _copy_of(model).extend(X[1500:])
+    fresh = TSNEkhorn().fit_transform(X)
+    assert np.median(_movement(extended, Z)) < 0.01
+    assert neighbor_recall(X, extended.embedding_) > neighbor_recall(X, fresh) - 0.01
+    assert knn_accuracy(extended.embedding_, y) > knn_accuracy(fresh, y) - 0.01
+    assert extended.report_.reason.startswith("settled")
+
+
+def test_the_pull_holds_old_points(digits):
+    X, _, model = digits
+    movements = [np.median(_movement(_copy_of(model).extend(X[1500:], pull=pull), model.embedding_)) for pull in (0, 1)]
+    assert movements[1] < 0.001 < 0.01 < movements[0]
+
+
+def test_a_new_group_finds_a_place_of_its_own(digits):
+    X, y, _ = digits
+    known = y != 3
+    model = TSNEkhorn().fit(X[known]).extend(X[~known])
+    labels = np.concatenate([y[known], y[~known]])
+    assert knn_accuracy(model.embedding_, labels) > 0.97
+
+
+@stops_early
+@each_estimator
+def test_the_estimator_is_fitted_to_all_points(kind):
+    model = quick(kind).fit(OLD)
+    assert model.extend(NEW, max_iter=20) is model
+    assert model.embedding_.shape == (90, 2)
+    np.testing.assert_allclose(
+        np.asarray(model.affinity_), np.asarray(quick(kind).fit(X).affinity_), atol=1e-12
+    )  # P is that of all points
+    assert model.n_iter_ == 20
+    assert np.isfinite(model.kl_divergence_)
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)
+    assert clone(model).get_params() == quick(kind).get_params()
+
+
+@stops_early
+def test_points_can_join_again_and_again():
+    model = quick(TSNEkhorn).fit(OLD)
+    for row in range(70, 74):
+        model.extend(X[row : row + 1], max_iter=5)
+    assert model.embedding_.shape == (74, 2)
+    np.testing.assert_array_equal(model.transform(X[:74]), model.embedding_)
+
+
+@stops_early
+@pytest.mark.parametrize("kind", [TSNEkhorn, SNEkhorn, SNE])
+def test_the_bits_do_not_depend_on_threads(kind, many):
+    extended = [
+        quick(kind, n_neighbors=20, method="fft", n_jobs=jobs).fit(many[:500]).extend(many[500:], max_iter=20)
+        for jobs in (1, 3)
+    ]
+    np.testing.assert_array_equal(*(model.embedding_ for model in extended))
+
+
+@stops_early
+def test_graphs_appear_when_there_are_many_points(monkeypatch):
+    monkeypatch.setattr("snekhorn.estimators.layout_parts.DENSE_LIMIT", 80)
+    model = quick(TSNEkhorn).fit(OLD)
+    assert not sparse.issparse(model.affinity_)
+    assert sparse.issparse(model.extend(NEW, max_iter=10).affinity_)
+
+
+@stops_early
+@pytest.mark.parametrize(("old", "new"), [("sparse", "sparse"), ("sparse", "dense"), ("dense", "sparse")])
+def test_sparse_points(old, new):
+    points = without_some_entries(X)
+    forms = {"dense": np.asarray, "sparse": sparse.csr_matrix}
+    model = quick(TSNEkhorn, init="random", random_state=0).fit(forms[old](points[:70]))
+    model.extend(forms[new](points[70:]), max_iter=10)
+    assert model.embedding_.shape == (90, 2)
+    np.testing.assert_array_equal(model.transform(points), model.embedding_)
+
+
+@stops_early
+def test_the_precision_is_that_of_the_old_points():
+    model = quick(TSNEkhorn).fit(OLD.astype(np.float32)).extend(NEW, max_iter=10)
+    assert model.embedding_.dtype == np.float32
+    np.testing.assert_array_equal(model.transform(X.astype(np.float32)), model.embedding_)
+
+
+@stops_early
+def test_an_affinity_object_and_other_metrics():
+    affinity = EntropicAffinity(8.0, metric="cosine", symmetrize=True)
+    model = TSNE(affinity=affinity, max_iter=60).fit(OLD).extend(NEW, max_iter=10)
+    np.testing.assert_allclose(model.affinity_, clone(affinity).fit_transform(X))
+
+
+@stops_early
+def test_an_extended_model_can_be_saved(tmp_path):
+    model = quick(TSNEkhorn).fit(OLD).extend(NEW, max_iter=10)
+    model.save(tmp_path / "model.npz")
+    back = load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(back.embedding_, model.embedding_)
+    np.testing.assert_array_equal(back.transform(X + 0.1), model.transform(X + 0.1))
+    extended = [each.extend(X[:5] + 0.1, max_iter=5).embedding_ for each in (model, back)]
+    np.testing.assert_array_equal(*extended)
+
+
+@stops_early
+def test_callbacks_see_all_points():
+    seen = []
+    model = quick(TSNEkhorn).fit(OLD).set_params(callbacks=lambda i, loss, Z: seen.append((i, Z.shape)))
+    model.extend(NEW, max_iter=60)
+    assert seen == [(50, (90, 2))]
+
+
+@pytest.fixture
+def fitted():
+    with pytest.warns(match="stopped at max_iter"):
+        return quick(TSNEkhorn).fit(OLD)
+
+
+@pytest.mark.parametrize(
+    ("new", "how", "message"),
+    [
+        (NEW[:, :2], {}, "X has 2 features, but TSNEkhorn is expecting 3"),
+        (NEW[:0], {}, "0 sample"),
+        (changed(NEW, (3, 1), np.nan), {}, "X contains nan at row 3, column 1"),
+        (NEW, {"pull": -1.0}, "pull must be a finite number of at least 0, got -1.0"),
+        (NEW, {"pull": np.inf}, "pull must be a finite number of at least 0, got inf"),
+        (NEW, {"pull": "strong"}, "pull must be a finite number of at least 0, got 'strong'"),
+        (NEW, {"max_iter": 0}, "max_iter must be a whole number of at least 1, got 0"),
+    ],
+)
+def test_bad_input_leaves_the_model_as_it_was(fitted, new, how, message):
+    before = dict(vars(fitted))
+    with pytest.raises(InputError, match=message):
+        fitted.extend(new, **how)
+    assert all(vars(fitted)[name] is value for name, value in before.items())
+
+
+def test_parameters_that_do_not_go_with_the_layout(fitted):
+    with pytest.raises(InputError, match="the layout has 2 dimensions, but n_components=3; set it back"):
+        fitted.set_params(n_components=3).extend(NEW)
+    with pytest.raises(InputError, match="perplexity must be a finite number above 1, got 0"):
+        fitted.set_params(n_components=2, perplexity=0).extend(NEW)
+
+
+def test_an_error_in_the_descent_leaves_the_model_as_it_was(fitted):
+    def fail(*args):
+        raise RuntimeError("no more")
+
+    Z, P = fitted.embedding_, fitted.affinity_
+    with pytest.raises(RuntimeError, match="no more"):
+        fitted.set_params(callbacks=fail).extend(NEW)
+    assert fitted.embedding_ is Z
+    assert fitted.affinity_ is P
+
+
+def test_too_little_memory_is_noticed_before_the_work(fitted):
+    with pytest.raises(MissingMemoryError, match=r"not enough memory for the layout of 90 points"):
+        fitted.set_params(max_memory=1000).extend(NEW)
+
+
+def test_before_a_fit():
+    with pytest.raises(NotFittedError):
+        TSNEkhorn().extend(NEW)
+
+
+@stops_early
+def test_precomputed_input_cannot_be_extended():
+    C = ((OLD[:, None] - OLD) ** 2).sum(axis=2)
+    for parameters, P in (({"metric": "precomputed"}, C), ({"affinity": "precomputed"}, np.exp(-C))):
+        (name,) = parameters
+        model = quick(TSNEkhorn, **parameters).fit(P)
+        with pytest.raises(InputError, match=f"extend needs features, but {name}='precomputed' .* align="):
+            model.extend(C[:5])

@@ -200,9 +200,11 @@ def test_enter_zooms_to_the_matches(page):
     before = page.evaluate("window.snekhorn.scatterplot.get('cameraDistance')")
     page.press("#search", "Enter")
     page.wait_for_function(f"window.snekhorn.scatterplot.get('cameraDistance') < {before / 20}")
-    panel = page.locator("#panel").bounding_box()
-    left = panel["x"] + panel["width"]
-    wait_until(page, lambda: np.allclose(position(page, 123), [(left + 1100) / 2, 350], atol=[40, 10]))
+    panel, details = (page.locator(name).bounding_box() for name in ("#panel", "#details"))
+    middle = (panel["x"] + panel["width"] + details["x"]) / 2
+    wait_until(page, lambda: np.allclose(position(page, 123), [middle, 350], atol=[40, 10]))
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#details", state="hidden")
     page.click("#reset")
     page.wait_for_function(f"Math.abs(window.snekhorn.scatterplot.get('cameraDistance') / {before} - 1) < 1e-3")
 
@@ -339,12 +341,13 @@ def test_slow_browsers_draw_fewer_points_while_the_view_moves_and_all_when_it_st
     page.mouse.up()
     page.wait_for_function("window.counts.filter((count) => count > 1).at(-1) === 80000")
     settle(page)
+    left = 4000  # on the side where no details will cover it
     drawn = page.evaluate("window.counts.length")
-    page.mouse.move(*position(page, 0), steps=3)
+    page.mouse.move(*position(page, left), steps=3)
     page.wait_for_selector("#tooltip", state="visible")
     settle(page)
     assert page.evaluate("window.counts.length") == drawn  # hovering does not redraw
-    page.mouse.click(*position(page, 0))
+    page.mouse.click(*position(page, left))
     page.wait_for_selector("#selection", state="visible")
     # All points, the hovered one, and the selected one three times.
     page.wait_for_function("window.counts.slice(-5).join() === '80000,1,1,1,1'")

@@ -5,8 +5,14 @@ const state = {
   n: header.n,
   color: header.color, // index of a column, or null
   coloring: null,
-  shown: null, // set of categories shown, or null for all
+  layout: 0, // index of the layout shown
+  filters: new Map(), // by index of the column
+  visible: null, // for each point, whether it passes all filters; null if there are none
   selection: [],
+  detailed: null, // the point whose details are shown
+  size: 1, // factors of the reader
+  opacity: 1,
+  names: null, // whether the names of categories are on the map; null chooses
   hovered: null,
   moved: false, // whether the reader has changed the view
 };
@@ -17,6 +23,7 @@ let drawing = Promise.resolve();
 const MARGIN = 24; // pixels around the points to which the view is fitted
 const CLOSEST = { all: 0.3, some: 0.04 }; // smallest camera distances when fitting, needed for points in one place
 const GRID = 128; // bins per side for the estimate of density
+const ANIMATED = 200000; // points that move smoothly to another layout; more would be slow
 const OUTLINED = 300; // larger selections are not outlined, because the outlines would run together
 
 // Scale the layout so that half of its longer side is 1.
@@ -26,7 +33,7 @@ function placePoints() {
   const half = Math.max(right - left, top - bottom) / 2 || 1;
   const [centreX, centreY] = [left / 2 + right / 2, bottom / 2 + top / 2];
   for (let row = 0; row < header.n; row++) {
-    points.push([(x[row] - centreX) / half, (y[row] - centreY) / half, 0]);
+    points[row] = [(x[row] - centreX) / half, (y[row] - centreY) / half, 0];
   }
 }
 
@@ -59,7 +66,7 @@ function shuffledRows() {
   return rows;
 }
 
-const pointSize = () => Math.max(1.25, Math.min(8, 60 * header.n ** -0.28));
+const pointSize = () => state.size * Math.max(1.25, Math.min(8, 60 * header.n ** -0.28));
 
 // The more points lie on top of each other in dense regions, the more transparent they are.
 function opacity(distance) {
@@ -67,7 +74,8 @@ function opacity(distance) {
   const size = Math.max(1, pointSize() * scale);
   const side = innerHeight / GRID / distance; // side of a bin in pixels
   const layers = (density / side ** 2) * (Math.PI / 4) * size ** 2;
-  return Math.max(0.2, Math.min(0.88, 1.4 / Math.sqrt(layers)));
+  const wanted = Math.max(0.2, Math.min(0.88, 1.4 / Math.sqrt(layers)));
+  return Math.max(0.02, Math.min(1, state.opacity * wanted));
 }
 
 function createPlot() {
@@ -108,18 +116,28 @@ function themeColors() {
   };
 }
 
-function updateOpacity({ camera }) {
-  const wanted = opacity(camera.distance[0]);
+function updateOpacity() {
+  const wanted = opacity(plot.get("cameraDistance"));
   if (Math.abs(wanted / plot.get("opacity") - 1) > 0.03) plot.set({ opacity: wanted });
 }
 
-function drawColors() {
+// Draw the points in their colours; `moved` says that their positions have changed.
+function drawColors({ moved = false } = {}) {
   const { codes, colors } = state.coloring;
   for (let row = 0; row < codes.length; row++) points[row][2] = codes[row];
   plot.set({ pointColor: colors.map(themed) });
-  const options = { zDataType: "categorical", preventFilterReset: true, spatialIndex: plot.get("spatialIndex") };
+  const options = { zDataType: "categorical", preventFilterReset: true };
+  if (!moved) options.spatialIndex = plot.get("spatialIndex");
+  else if (header.n <= ANIMATED) Object.assign(options, { transition: true, transitionDuration: 700 });
   drawing = drawing.then(() => plot.draw(points, options)); // wait for the previous draw
   return drawing;
+}
+
+// Return the position in the window of a place in units of the points.
+function project([px, py]) {
+  const [tx, ty] = plot.get("cameraTarget");
+  const unit = (2 * plot.get("cameraDistance")) / innerHeight;
+  return [innerWidth / 2 + (px - tx) / unit, innerHeight / 2 - (py - ty) / unit];
 }
 
 // The part of the window that is not covered by the panel and the tools.

@@ -15,7 +15,7 @@ from ..registry import METHODS
 from ..runtime.checks import check_jobs
 from . import options
 from .input_points import Points, Source, read_points
-from .layout_names import LayoutValues, layout_title
+from .layout_names import LayoutValues
 from .layout_report import LayoutReport, measure
 from .options import (
     DEFAULT_EXAGGERATION,
@@ -25,11 +25,22 @@ from .options import (
     parse_perplexities,
     split,
 )
-from .output_files import Outputs, default_outputs, draw, note_page, save_model, write_each
+from .output_files import (
+    MAX_COMPARED,
+    Outputs,
+    default_outputs,
+    draw,
+    note_page,
+    read_images,
+    save_model,
+    titled,
+    write_each,
+)
 from .session import USER_ERRORS, Session, session
 
 if TYPE_CHECKING:
     from ..estimators import NeighborEmbedding
+    from ..page import Thumbnails
 
 
 def embed(  # noqa: PLR0913
@@ -72,6 +83,7 @@ def embed(  # noqa: PLR0913
         Path | None, typer.Option(help="Folder for the state of a long run; the same command resumes from it.")
     ] = None,
     color: Annotated[str | None, typer.Option(help="Column to colour the points by.  (default: the label)")] = None,
+    image: options.Image = None,
     title: Annotated[str | None, typer.Option(help="Title of the plot and the page.  (default: the file name)")] = None,
     scores: Annotated[bool, typer.Option(help="Measure how faithful the layout is to the data.")] = True,
     escape_formulas: options.EscapeFormulas = False,
@@ -135,6 +147,7 @@ def embed(  # noqa: PLR0913
             check_resources=model.check_resources,
         )
         _check_color(run, points.table, color)
+        thumbnails = read_images(points.table, image, input.parent) if outputs.html else None
         fitted = _fit(run, model, points.X, values)
         report = LayoutReport.of(input, method, points, fitted)
         if scores and not run.interrupted:
@@ -146,10 +159,12 @@ def embed(  # noqa: PLR0913
             fitted,
             color=color or label,
             title=input.name if title is None else title,
+            metric=metric,
+            thumbnails=thumbnails,
             escape_formulas=escape_formulas,
         )
         if outputs.html:
-            note_page(run, fitted, points.X.shape[0])
+            note_page(run, points.X.shape[0], data=True)
         write_each(run, writers)
         run.result(report.facts(outputs), report.text(outputs, run))
 
@@ -235,30 +250,37 @@ def _writers(
     *,
     color: str | None,
     title: str,
+    metric: str,
+    thumbnails: Thumbnails | None,
     escape_formulas: bool,
 ) -> dict[Path, Callable[[Path], None]]:
     """Return a function for each requested file; layouts with a key are labelled with their settings."""
     found = Layouts({key: model.embedding_ for key, model in fitted.items()}, points.table.metadata)
-    first, model = next(iter(fitted.items()))
+    model = next(iter(fitted.values()))
     writers: dict[Path, Callable[[Path], None]] = {}
     if outputs.table:
         writers[outputs.table] = lambda file: write_layouts(found, file, escape_formulas=escape_formulas)
     if outputs.plot:
         writers[outputs.plot] = lambda file: draw(found, file, color=color, title=title, subtitles=report.subtitles())
     if outputs.html:
-        page_title = f"{title}, {layout_title(first)}" if first else title
-        writers[outputs.html] = lambda file: _write_page(file, found, points, report, color=color, title=page_title)
+        shown: dict[str, Any] = {"color": color, "title": title, "metric": metric, "images": thumbnails}
+        writers[outputs.html] = lambda file: _write_page(file, found, points, report, **shown)
     if outputs.model:
         writers[outputs.model] = lambda file: save_model(model, points, file)
     return writers
 
 
-def _write_page(
-    file: Path, found: Layouts, points: Points, report: LayoutReport, *, color: str | None, title: str
-) -> None:
-    """Write the page for the first layout."""
+def _write_page(file: Path, found: Layouts, points: Points, report: LayoutReport, **shown: Any) -> None:
+    """Write the page of all layouts, with the neighbours in the data unless there are too many points."""
     from ..page import write_page
 
+    layouts = titled(found)
     write_page(
-        file, found.only, found.metadata, color=color, ids=points.table.id, title=title, summary=report.summary(0)
+        file,
+        layouts,
+        found.metadata,
+        data=points.X if len(found.only) <= MAX_COMPARED else None,
+        ids=points.table.id,
+        summary={title: report.summary(at) for at, title in enumerate(layouts)},
+        **shown,
     )

@@ -73,14 +73,3 @@ def sheet_columns(keys: Iterable[str]) -> int | None:
         return None
     rows, columns = (len({each[name] for each in settings}) for name in ("perplexity", "exaggeration"))
     return columns if rows * columns == len(settings) else None
-
-
-def page_note(keys: Iterable[str]) -> str | None:
-    """Return a note that the page shows only the first of several layouts, and how to see the others."""
-    first, *others = keys
-    if not others:
-        return None
-    return (
-        f"the page shows only the first layout ({layout_title(first)}); to show another, pass its columns to "
-        f"'snekhorn view', for example --coordinates x_{others[0]},y_{others[0]}"
-    )

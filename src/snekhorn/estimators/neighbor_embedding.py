@@ -30,6 +30,7 @@ from ..runtime.memory import limited_memory
 from ..runtime.user_warnings import warn
 from .checkpoints import Checkpoint, fit_affinity
 from .embedding_input import EmbeddingInput
+from .html_representation import FittedRepresentation
 from .layout_warnings import warn_of_layout
 from .resources import (
     LayoutKind,
@@ -47,7 +48,12 @@ NEW_POINTS_AT_ONCE = 50_000  # placing a point takes 4 kB at perplexity 30, so l
 Self = TypeVar("Self", bound="NeighborEmbedding")
 
 
-class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, EmbeddingInput):  # type: ignore[misc]
+class NeighborEmbedding(
+    FittedRepresentation,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    EmbeddingInput,
+):
     """Base class of all methods.
 
     Parameters

@@ -39,7 +39,7 @@ SCRIPTS = (
 RECALL = "neighbour recall"  # column for the fraction of neighbours in the data that the layout preserves
 
 
-def write_page(  # noqa: PLR0913
+def write_page(
     file: str | os.PathLike[str] | BinaryIO,
     Z: Any,
     metadata: Any = None,
@@ -109,6 +109,7 @@ def write_page(  # noqa: PLR0913
     thumbnails = read_thumbnails(metadata, images, folder=image_folder) if isinstance(images, str) else images
     if thumbnails is not None and thumbnails.inline_column in metadata.column_names:
         metadata = metadata.drop_columns(thumbnails.inline_column)
+        _check_columns(metadata, color=color, ids=ids)
     neighbors = None if data is None else data_neighbors(data, layouts.values(), metric=metric)
     header = {
         "n": len(next(iter(layouts.values()))),

@@ -161,6 +161,6 @@ async function start() {
 }
 
 // For tests and for scripts.
-window.snekhorn = { state, scatterplot: null, ready: null };
+window.snekhorn = { state, columns, scatterplot: null, ready: null };
 window.snekhorn.ready = start();
 window.snekhorn.ready.catch(fail);

@@ -252,6 +252,18 @@ def test_points_move_to_another_layout(page, alone):
     np.testing.assert_array_equal(np.array([x, y], np.float32), OTHER[4000].astype(np.float32))
 
 
+def test_layouts_can_be_switched_while_points_and_view_move(page):
+    for label in ("perplexity 100", "perplexity 30", "perplexity 100"):
+        page.click("#zoom-in")
+        page.select_option("#layout", label=label)
+    page.click("#reset")
+    settle(page)
+    rows = list(range(0, N, 500))
+    seen = positions(page, rows)
+    for axis in (0, 1):
+        assert np.polyfit(OTHER[rows, axis], seen[:, axis], 1, full=True)[1].max() < 1.0
+
+
 def test_hovering_finds_points_where_the_other_layout_has_them(page):
     page.select_option("#layout", label="perplexity 100")
     settle(page)

@@ -8,7 +8,7 @@ const FAST = 25; // milliseconds per frame below which more points are drawn aga
 const REST = 200; // milliseconds without movement after which the view counts as still
 const PIPELINE = 4; // frames until a change is drawn and its cost shows up in the frame times
 
-const pace = { share: 1, moving: false, drawn: 0, since: Infinity, wanted: PIPELINE, animated: false };
+const pace = { share: 1, moving: false, drawn: 0, since: Infinity, wanted: PIPELINE };
 
 function keepPace() {
   const renderer = plot.get("renderer");
@@ -69,11 +69,10 @@ function skipHovers(renderer) {
     };
   }
   addEventListener("mousemove", (event) => (pressed = event.buttons > 0), true);
-  plot.subscribe("transitionStart", () => (pace.animated = true));
-  plot.subscribe("transitionEnd", () => ((pace.animated = false), (pace.wanted = PIPELINE)));
+  plot.subscribe("transitionEnd", () => (pace.wanted = PIPELINE));
   renderer.render = (...args) => {
     const view = [...plot.get("cameraView"), canvas.width, canvas.height].join();
-    if (pace.wanted > 0 || pace.animated || view !== seen || pressed) render(...args);
+    if (pace.wanted > 0 || inTransition || view !== seen || pressed) render(...args);
     seen = view;
   };
 }

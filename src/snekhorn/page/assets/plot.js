@@ -19,6 +19,7 @@ const state = {
 const points = [];
 let x, y, plot, density;
 let drawing = Promise.resolve();
+let inTransition = false; // whether the points or the view move by themselves
 
 const MARGIN = 24; // pixels around the points to which the view is fitted
 const CLOSEST = { all: 0.3, some: 0.04 }; // smallest camera distances when fitting, needed for points in one place
@@ -105,6 +106,8 @@ function createPlot() {
     ...themeColors(),
   });
   plot.subscribe("view", updateOpacity);
+  plot.subscribe("transitionStart", () => (inTransition = true));
+  plot.subscribe("transitionEnd", () => (inTransition = false));
   return plot;
 }
 
@@ -128,8 +131,11 @@ function drawColors({ moved = false } = {}) {
   plot.set({ pointColor: colors.map(themed) });
   const options = { zDataType: "categorical", preventFilterReset: true };
   if (!moved) options.spatialIndex = plot.get("spatialIndex");
-  else if (header.n <= ANIMATED) Object.assign(options, { transition: true, transitionDuration: 700 });
-  drawing = drawing.then(() => plot.draw(points, options)); // wait for the previous draw
+  drawing = drawing.then(() => { // wait for the previous draw
+    // The library fails if points start to move while the view moves.
+    const smooth = moved && header.n <= ANIMATED && !inTransition;
+    return plot.draw(points, { ...options, transition: smooth, transitionDuration: 700 });
+  });
   return drawing;
 }
 

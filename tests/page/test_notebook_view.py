@@ -3,6 +3,7 @@
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import snekhorn
@@ -31,7 +32,7 @@ def test_show_puts_the_page_into_a_frame(tmp_path):
     page = Page((tmp_path / "page.html").read_bytes())
     assert page.title == "x & y"
     assert page.column("group")[1] == ["</iframe>", '"quoted"'] * 20
-    assert repr(view) == "PageView(40 points)"
+    assert repr(view) == repr(snekhorn.show(pd.DataFrame(Z))) == "PageView(40 points)"
 
 
 def test_show_samples_many_points_and_takes_the_options_of_the_page():

@@ -117,6 +117,8 @@ def embed(  # noqa: PLR0913
         outputs.check([input], force=force, several=values.several)
         if checkpoint is not None:
             _check_checkpoint(run, checkpoint, several=values.several)
+        if image is not None and outputs.html is None:
+            raise InputError(f"--image {image} is shown on the page, which was not requested; pass --html.")
         if dimensions != 2 and outputs.html is not None:
             raise InputError(f"the page is 2-dimensional, but --dimensions is {dimensions}; use --out or --plot.")
         model = METHODS[method].load()(
@@ -147,7 +149,7 @@ def embed(  # noqa: PLR0913
             check_resources=model.check_resources,
         )
         _check_color(run, points.table, color)
-        thumbnails = read_images(points.table, image, input.parent) if outputs.html else None
+        thumbnails = read_images(points.table, image, input.parent)
         fitted = _fit(run, model, points.X, values)
         report = LayoutReport.of(input, method, points, fitted)
         if scores and not run.interrupted:

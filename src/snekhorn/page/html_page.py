@@ -73,8 +73,9 @@ def write_page(
         many of them the layout preserves.
     metric : str, default="euclidean"
         Distance between rows of `data`: any metric that scikit-learn supports.
-    images : str, optional
-        Column of image files or data URIs. Thumbnails of up to 128 pixels are embedded, of up to 100 MB in total.
+    images : str or Thumbnails, optional
+        Column of image files or data URIs, or what `read_thumbnails` has read from it. Thumbnails of up to 128 pixels
+        are embedded, of up to 100 MB in total.
     image_folder : path, optional
         Folder that relative paths of images start from. By default, the current folder.
     color : str, optional

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def show(
     height = check_count(height, "height")
     file = io.BytesIO()
     write_page(file, Z, metadata, max_points=max_points, **options)
-    first = next(iter(Z.values())) if hasattr(Z, "values") and hasattr(Z, "items") else Z
+    first = next(iter(Z.values())) if isinstance(Z, Mapping) else Z
     return PageView(file.getvalue(), n_points=len(first), height=height)
 
 

@@ -150,7 +150,9 @@ class Column {
 }
 
 // Limits of a scale may lie between the values of a column of whole numbers.
-const formatNumber = (column, value) => (Number.isInteger(value) || column.kind === "time" ? column.format(value) : short(value));
+function formatNumber(column, value) {
+  return Number.isInteger(value) || column.kind === "time" ? column.format(value) : short(value);
+}
 
 const columns = header.columns.map((description, index) => new Column(description, index));
 const idColumn = header.ids === null ? null : columns[header.ids];

@@ -1,5 +1,5 @@
-// Details of one selected point: all its metadata, and its nearest neighbours in the data and in the layout. On the map,
-// a line leads to each neighbour in the data: solid if it is also a neighbour in the layout, dashed if it is not.
+// Details of one selected point: its metadata, and its nearest neighbours in the data and in the layout. On the map, a
+// line leads to each neighbour in the data: solid if it is also a neighbour in the layout, dashed if it is not.
 
 const ADDRESS = /\bhttps?:\/\/[^\s<>"']+[^\s<>"'.,;:!?)\]}]/g;
 const LISTED = 15; // neighbours in the layout, if those in the data are unknown
@@ -108,8 +108,8 @@ function neighborParts() {
   const kept = data.filter((other) => here.has(other)).length;
   return [
     trustMeter(kept, data.length),
-    neighborList("Nearest in the data", data, (other) => (here.has(other) ? "" : `rank ${count(rankInLayout(other))} here`)),
-    neighborList("Nearest in the layout", layout, (other) => (there.has(other) ? "" : "not near in the data")),
+    neighborList("Nearest in the data", data, (row) => (here.has(row) ? "" : `rank ${count(rankInLayout(row))} here`)),
+    neighborList("Nearest in the layout", layout, (row) => (there.has(row) ? "" : "not near in the data")),
   ];
 }
 

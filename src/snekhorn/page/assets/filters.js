@@ -16,8 +16,8 @@ function toggleCategory(code) {
 // A missing bound is null.
 function showRange(low, high) {
   const column = columns[state.color];
-  const ends = [low === null ? null : `≥ ${formatNumber(column, low)}`, high === null ? null : `≤ ${formatNumber(column, high)}`];
-  const text = ends.filter((end) => end).join(" and ");
+  const bounds = [["≥", low], ["≤", high]].filter(([, value]) => value !== null);
+  const text = bounds.map(([sign, value]) => `${sign} ${formatNumber(column, value)}`).join(" and ");
   return setFilter(state.color, text ? { low: low ?? -Infinity, high: high ?? Infinity, text } : null);
 }
 
@@ -42,7 +42,7 @@ function keepFocus(section, draw) {
 async function applyFilters() {
   const before = state.visible;
   const rows = findVisible();
-  drawFilters(rows);
+  drawFilters();
   drawCount(rows);
   if (rows) {
     const drawn = plot.filter(rows, { preventEvent: true });
@@ -65,7 +65,7 @@ function findVisible() {
       for (let row = 0; row < visible.length; row++) visible[row] &= keep[codes[row]];
     } else {
       const { numbers } = columns[index];
-      for (let row = 0; row < visible.length; row++) if (!(numbers[row] >= low && numbers[row] <= high)) visible[row] = 0;
+      for (let row = 0; row < visible.length; row++) visible[row] &= numbers[row] >= low && numbers[row] <= high;
     }
   }
   state.visible = visible;

@@ -6,7 +6,8 @@ const images = { bytes: null, ends: null, codes: null, addresses: new Map() };
 
 function loadImages() {
   images.loading ??= (async () => {
-    [images.ends, images.codes] = await Promise.all([takeNumbers("image-ends", "u4"), takeNumbers("image-codes", "u4")]);
+    const blocks = ["image-ends", "image-codes"].map((key) => takeNumbers(key, "u4"));
+    [images.ends, images.codes] = await Promise.all(blocks);
     images.bytes = await takeBytes("images");
   })();
   return images.loading;

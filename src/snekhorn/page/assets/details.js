@@ -187,7 +187,7 @@ async function uncover(row) {
   const distance = plot.get("cameraDistance");
   const unit = (2 * distance) / innerHeight;
   state.moved = true;
-  plot.zoomToLocation([tx + (left - edge + 40) * unit, ty], distance, { transition: true, transitionDuration: 250 });
+  flyTo([tx + (left - edge + 40) * unit, ty], distance, 250);
 }
 
 function watchDetails() {

@@ -64,7 +64,8 @@ function showSelection(rows) {
   byId("selected").textContent = `${count(number)} selected`;
   detailing = showDetails(number === 1 ? state.selection[0] : null);
   if (!number) return;
-  plot.set({ pointOutlineWidth: number <= OUTLINED ? 2 : 0.01 });
+  const [opacityInactiveScale, opacityInactiveMax] = number === 1 ? DIMMED.one : DIMMED.several;
+  plot.set({ pointOutlineWidth: number <= OUTLINED ? 2 : 0.01, opacityInactiveScale, opacityInactiveMax });
   drawBreakdown();
 }
 

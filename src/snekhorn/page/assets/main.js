@@ -120,8 +120,12 @@ function watchControls() {
     byId("fold").setAttribute("aria-expanded", String(!folded));
     if (!state.moved) frame(points);
   });
-  canvas.addEventListener("mousedown", () => (state.moved = true));
-  canvas.addEventListener("wheel", () => (state.moved = true), { passive: true });
+  const take = () => {
+    state.moved = true;
+    flight++; // the reader takes over
+  };
+  canvas.addEventListener("mousedown", take);
+  canvas.addEventListener("wheel", take, { passive: true });
   darkMode.addEventListener("change", recolor);
   addEventListener("resize", () => requestAnimationFrame(() => state.moved || frame(points, { animate: false })));
 }

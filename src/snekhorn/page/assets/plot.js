@@ -19,12 +19,14 @@ const state = {
 const points = [];
 let x, y, plot, density;
 let drawing = Promise.resolve();
-let inTransition = false; // whether the points or the view move by themselves
+let inTransition = false; // whether the points move to another layout
+let flight = 0; // number of the latest movement of the view
 
 const MARGIN = 24; // pixels around the points to which the view is fitted
 const CLOSEST = { all: 0.3, some: 0.04 }; // smallest camera distances when fitting, needed for points in one place
 const GRID = 128; // bins per side for the estimate of density
 const ANIMATED = 200000; // points that move smoothly to another layout; more would be slow
+const DIMMED = { one: [0.6, 0.6], several: [0.25, 0.3] }; // factor and limit of the opacity of points not selected
 const OUTLINED = 300; // larger selections are not outlined, because the outlines would run together
 
 // Scale the layout so that half of its longer side is 1.
@@ -95,8 +97,8 @@ function createPlot() {
     pointOutlineWidth: 2,
     pointOrder: shuffledRows(),
     opacity: opacity(distance),
-    opacityInactiveScale: 0.25,
-    opacityInactiveMax: 0.3,
+    opacityInactiveScale: DIMMED.several[0],
+    opacityInactiveMax: DIMMED.several[1],
     colorBy: "valueZ",
     pointColor: [SINGLE, SINGLE],
     lassoMinDelay: 0,
@@ -106,8 +108,6 @@ function createPlot() {
     ...themeColors(),
   });
   plot.subscribe("view", updateOpacity);
-  plot.subscribe("transitionStart", () => (inTransition = true));
-  plot.subscribe("transitionEnd", () => (inTransition = false));
   return plot;
 }
 
@@ -131,10 +131,11 @@ function drawColors({ moved = false } = {}) {
   plot.set({ pointColor: colors.map(themed) });
   const options = { zDataType: "categorical", preventFilterReset: true };
   if (!moved) options.spatialIndex = plot.get("spatialIndex");
-  drawing = drawing.then(() => { // wait for the previous draw
-    // The library fails if points start to move while the view moves.
-    const smooth = moved && header.n <= ANIMATED && !inTransition;
-    return plot.draw(points, { ...options, transition: smooth, transitionDuration: 700 });
+  const smooth = moved && header.n <= ANIMATED;
+  drawing = drawing.then(async () => { // wait for the previous draw
+    inTransition = smooth;
+    await plot.draw(points, { ...options, transition: smooth, transitionDuration: 700 });
+    inTransition = false;
   });
   return drawing;
 }
@@ -177,11 +178,30 @@ function framing(some) {
 
 function frame(some, { animate = true } = {}) {
   const { target, distance } = framing(some);
-  return plot.zoomToLocation(target, distance, { transition: animate, transitionDuration: 350 });
+  return flyTo(target, distance, animate ? 350 : 0);
 }
 
 function zoomBy(factor) {
-  const [tx, ty] = plot.get("cameraTarget");
   state.moved = true;
-  plot.zoomToLocation([tx, ty], plot.get("cameraDistance") * factor, { transition: true, transitionDuration: 150 });
+  return flyTo(plot.get("cameraTarget"), plot.get("cameraDistance") * factor, 150);
+}
+
+// Move the view in so many milliseconds. The library can do this too, but fails if points start to move meanwhile.
+function flyTo(target, distance, duration) {
+  const number = ++flight;
+  const [fromX, fromY] = plot.get("cameraTarget");
+  const from = plot.get("cameraDistance");
+  const start = performance.now();
+  return new Promise((done) => {
+    const step = () => {
+      if (number !== flight) return done(); // another movement has begun
+      const time = duration ? Math.min(1, (performance.now() - start) / duration) : 1;
+      const share = time * time * (3 - 2 * time);
+      const mix = (a, b) => a + (b - a) * share;
+      plot.zoomToLocation([mix(fromX, target[0]), mix(fromY, target[1])], mix(from, distance));
+      if (time < 1) requestAnimationFrame(step);
+      else done();
+    };
+    step();
+  });
 }

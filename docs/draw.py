@@ -61,7 +61,7 @@ def demo() -> None:
 
 
 def take_screenshot(page: Path, picture: Path) -> None:
-    """Take a screenshot of the page in a browser, with the mouse over a point."""
+    """Take a screenshot of the page in a browser, with the details of a point."""
     from playwright.sync_api import sync_playwright
 
     arguments = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
@@ -70,8 +70,8 @@ def take_screenshot(page: Path, picture: Path) -> None:
         window = browser.new_page(viewport={"width": 1200, "height": 760})
         window.goto(page.as_uri())
         window.wait_for_timeout(3000)
-        window.mouse.move(*window.evaluate("window.snekhorn.scatterplot.getScreenPosition(3)"))
-        window.wait_for_timeout(1000)
+        window.mouse.click(*window.evaluate("window.snekhorn.scatterplot.getScreenPosition(3)"))
+        window.wait_for_timeout(2000)
         window.screenshot(path=picture)
         browser.close()
 

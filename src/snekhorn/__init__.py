@@ -1,9 +1,10 @@
 """Draw maps of data: dimension reduction with symmetric entropic affinities, SNEkhorn and t-SNEkhorn.
 
-    from snekhorn import TSNEkhorn, plots
+    from snekhorn import TSNEkhorn, plots, show
 
     model = TSNEkhorn().fit(X)                  # X: a table or array with one row per point
     plots.scatter(model.embedding_, y)          # a picture, coloured by y
+    show(model.embedding_, {"y": y}, data=X)    # an interactive page, in a notebook
     model.transform(X_new)                      # places of new points
     model.save("map.snekhorn")                  # `snekhorn.load` reads it
 
@@ -33,6 +34,7 @@ _NAMES = {
     **dict.fromkeys(classes(METHODS.values()), "estimators"),
     "load": "estimators.saved_models",
     "save": "estimators.saved_models",
+    "show": "page.notebook_view",
     "sweep": "estimators.sweep",
 }
 
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from .estimators.saved_models import load as load
     from .estimators.saved_models import save as save
     from .estimators.sweep import sweep as sweep
+    from .page.notebook_view import show as show
 
 __all__ = ["__version__", *_SUBMODULES, *_NAMES]
 

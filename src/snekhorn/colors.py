@@ -1,8 +1,10 @@
 """Colours for classes and numbers, distinguishable with normal and with deficient colour vision."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 MISSING = "#b8b8b8"
+LONG_TAIL = 1.5  # clip the scale if all numbers span this many times the range of the central 98 per cent
 
 # Okabe and Ito (2008). Black comes last because it disappears on a dark background.
 OKABE_ITO = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#000000")
@@ -31,3 +33,11 @@ def continuous(n: int = 256) -> list[str]:
     from matplotlib.colors import to_hex
 
     return [to_hex(color) for color in colormaps["viridis"](np.linspace(0.0, 1.0, n))]
+
+
+def color_limits(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the limits of the colour scale of finite numbers, which leaves out long tails."""
+    smallest, low, high, largest = np.percentile(values, [0, 1, 99, 100])
+    if not 0.0 < LONG_TAIL * (high - low) < largest - smallest:
+        low, high = smallest, largest
+    return float(low), float(high)

@@ -102,6 +102,10 @@ CASES = {
         "--save-model saves one layout, but several were requested; pass one --perplexity and one --exaggeration.",
     ),
     "page in 3-D": (["embed", "good.csv", "--html", "t.html", "-d", "3"], "the page is 2-dimensional"),
+    "images without a page": (
+        ["embed", "good.csv", "--image", "a", "--out", "t.csv"],
+        "--image a is shown on the page, which was not requested; pass --html.",
+    ),
     "no model": (
         ["transform", "good.csv", "good.csv", "--out", "t.csv"],
         "good.csv is a table of points or of a layout",

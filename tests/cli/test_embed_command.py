@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from PIL import Image
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 from scipy import sparse
@@ -14,6 +15,7 @@ import snekhorn as package
 from snekhorn.geometry.preprocessing import principal_components
 from snekhorn.io import read_layouts, read_table
 
+from ..page.reading import Page
 from .conftest import N
 
 FAST = ("--max-iter", 100)
@@ -125,8 +127,14 @@ def test_several_exaggerations(folder, as_json, snekhorn, monkeypatch):
     assert list(layouts) == ["exaggeration 1", "exaggeration 1.5", "exaggeration 2"]
     recall, silhouette = (facts["layouts"][1]["scores"][name] for name in ("neighbor_recall", "silhouette"))
     assert how["subtitles"]["exaggeration 1.5"] == f"neighbour recall {recall:.2f}, silhouette {silhouette:.2f}"
-    assert any("--coordinates x_e1.5,y_e1.5" in text for text in facts["warnings"])
-    assert "<title>digits.csv, exaggeration 1</title>" in (folder / "digits.tsnekhorn.html").read_text()
+    page = Page((folder / "digits.tsnekhorn.html").read_bytes())
+    assert page.title == "digits.csv"
+    assert [layout["name"] for layout in page.header["layouts"]] == list(layouts)
+    for number, ((key, Z), layout) in enumerate(zip(found.layouts.items(), facts["layouts"], strict=True)):
+        np.testing.assert_array_equal(page.numbers(f"x-{number}", "f4"), Z[:, 0].astype(np.float32))
+        assert ["exaggeration", key[1:]] in page.header["layouts"][number]["summary"]
+        recall = page.numbers(f"preserved-{number}", "u1").mean() / 15
+        assert recall == pytest.approx(layout["scores"]["neighbor_recall"])
     text = snekhorn("evaluate", "digits.csv", "digits.tsnekhorn.parquet", *LABELS).stdout
     assert text.splitlines()[0].split() == ["exaggeration", "1", "1.5", "2"]
 
@@ -382,6 +390,36 @@ def test_an_empty_title_is_no_title(folder, snekhorn):
     args = ("embed", "digits.csv", "--no-scores", "--max-iter", 5, "--quiet")
     snekhorn(*args, "--html", "a.html", "--title", "")
     assert "digits.csv" not in (folder / "a.html").read_text()
+
+
+def test_thumbnails_and_neighbours_are_on_the_page(folder, snekhorn, monkeypatch):
+    (folder / "in").mkdir()
+    for name in ("a", "b"):
+        Image.new("L", (9, 9), ord(name)).save(folder / "in" / f"{name}.png")
+    rows = "\n".join(f"{i % 7},{i * i % 11},{'ab'[i % 2]}.png" for i in range(40))
+    (folder / "in" / "t.csv").write_text(f"u,v,photo\n{rows}\n")
+    snekhorn("embed", "in/t.csv", "-p", 5, "--image", "photo", "--html", "t.html", "--out", "in/t.parquet")
+    page = Page((folder / "t.html").read_bytes())
+    assert page.header["images"] == 2
+    assert page.numbers("image-codes", "u4").tolist() == [0, 1] * 20
+    assert page.header["neighbors"]["k"] == 15
+    snekhorn("view", "in/t.parquet", "--image", "photo", "--no-open")
+    viewed = Page((folder / "in" / "t.html").read_bytes())
+    assert (viewed.header["images"], viewed.header["neighbors"]) == (2, None)
+    monkeypatch.setattr("snekhorn.cli.embed_command.MAX_COMPARED", 30)
+    monkeypatch.setattr("snekhorn.cli.output_files.MAX_COMPARED", 30)
+    result = snekhorn("embed", "in/t.csv", "-p", 5, "--html", "many.html")
+    assert "the page shows no neighbours in the data, because there are more than 30 points" in result.stderr
+    assert Page((folder / "many.html").read_bytes()).header["neighbors"] is None
+
+
+def test_bad_images_are_refused_before_any_work(folder, snekhorn, files):
+    before = files()
+    for column, message in (("names", "there is no column 'names'; did you mean 'name'"), ("name", "'d0' in row 0")):
+        result = snekhorn("embed", "digits.csv", "--image", column, code=2)
+        assert message in result.stderr
+        assert "computing" not in result.stderr
+    assert files() == before
 
 
 def test_a_page_of_many_points_is_a_sample(folder, snekhorn, monkeypatch):

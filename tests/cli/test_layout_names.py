@@ -1,11 +1,9 @@
 """Keys of layouts in tables, and what they mean."""
 
-from pathlib import Path
-
 import pytest
 
 from snekhorn import TSNEkhorn
-from snekhorn.cli.layout_names import LayoutValues, layout_settings, layout_title, page_note, sheet_columns
+from snekhorn.cli.layout_names import LayoutValues, layout_settings, layout_title, sheet_columns
 
 SEVERAL = ([10.0, 1e6], [1e-5, 1.0, 1.5, 2e6])
 
@@ -49,11 +47,3 @@ def test_a_sheet_has_a_column_per_exaggeration_if_it_is_a_grid():
     assert sheet_columns(["5_e1", "5_e2", "5_e4", "9_e1"]) is None  # after an interrupt
     assert sheet_columns(["e1", "e2"]) is None
     assert sheet_columns(["5", "umap"]) is None
-
-
-def test_the_page_shows_one_layout():
-    table = Path("t.csv")
-    assert page_note(["e1"], table) is None
-    assert "shows the first (exaggeration 1)" in page_note(["e1", "e1.5"], table)
-    assert "snekhorn view t.csv --coordinates x_e1.5,y_e1.5" in page_note(["e1", "e1.5"], table)
-    assert "write all layouts to a table with --out" in page_note(["e1", "e1.5"], None)

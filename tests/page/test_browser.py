@@ -12,12 +12,9 @@ from sklearn.neighbors import NearestNeighbors
 from snekhorn.page import write_page
 
 from .browser import (
-    ARGUMENTS,
-    HANGS,
     KINDS,
     N,
     box,
-    chromium,
     drag,
     example,
     pixel,
@@ -29,28 +26,8 @@ from .browser import (
     wait_until,
 )
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-if chromium() is None:
-    pytest.skip("no chromium to open the page with", allow_module_level=True)
-
 Z, TABLE = example()
-READBACK = "Multiple readback operations"  # a warning that `pixel` causes
 LEGEND = ["kind 9", "kind 10", "naïve 🐍", 'say "<b>hi</b>"', "two\nlines, and a comma"]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    file = tmp_path_factory.mktemp("page") / "page.html"
-    write_page(file, Z, TABLE, ids="id", title="A <i>test</i>", summary={"method": "t-SNEkhorn", "<b>": "</dl>"})
-    return file
 
 
 def test_a_sample_is_said_to_be_one(opened, tmp_path):
@@ -61,38 +38,16 @@ def test_a_sample_is_said_to_be_one(opened, tmp_path):
     assert page.locator("#color option").all_inner_texts() == ["nothing", "kind", "depth", "row"]
 
 
-@pytest.fixture
-def opened(browser, file):
-    """Open the page; fail if it uses the network or logs a message."""
-    contexts = []
-    messages, requests = [], []
-
-    def open_page(path=file, *, script=None, **options):
-        context = browser.new_context(**{"viewport": {"width": 1100, "height": 700}, "offline": True, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(HANGS)
-        page.on("console", lambda message: READBACK in message.text or messages.append(message.text))
-        page.on("pageerror", lambda error: messages.append(str(error)))
-        page.on("request", lambda request: requests.append(request.url))
-        if script:
-            page.add_init_script(script)
-        page.goto(path.as_uri())
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert not messages
-    assert all(url.startswith(("file:", "blob:")) for url in requests)
-    assert len([url for url in requests if url.startswith("file:")]) == len(contexts)
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    file = tmp_path_factory.mktemp("page") / "page.html"
+    write_page(file, Z, TABLE, ids="id", title="A <i>test</i>", summary={"method": "t-SNEkhorn", "<b>": "</dl>"})
+    return file
 
 
 @pytest.fixture
-def page(opened):
-    page = opened()
-    page.evaluate("window.snekhorn.ready")
-    return page
+def page(opened, file):
+    return opened(file)
 
 
 @pytest.fixture(scope="module")
@@ -121,9 +76,8 @@ def test_the_page_shows_title_count_summary_and_a_legend_in_natural_order(page):
 
 
 @pytest.mark.parametrize("size", [(1100, 700), (400, 800)])
-def test_units_are_equal_on_both_axes_and_all_points_are_in_view(opened, size):
-    page = opened(viewport={"width": size[0], "height": size[1]})
-    page.evaluate("window.snekhorn.ready")
+def test_units_are_equal_on_both_axes_and_all_points_are_in_view(opened, file, size):
+    page = opened(file, viewport={"width": size[0], "height": size[1]})
     seen = positions(page, range(0, N, 100))
     assert np.all(seen > 0)
     assert np.all(seen < size)
@@ -200,9 +154,11 @@ def test_enter_zooms_to_the_matches(page):
     before = page.evaluate("window.snekhorn.scatterplot.get('cameraDistance')")
     page.press("#search", "Enter")
     page.wait_for_function(f"window.snekhorn.scatterplot.get('cameraDistance') < {before / 20}")
-    panel = page.locator("#panel").bounding_box()
-    left = panel["x"] + panel["width"]
-    wait_until(page, lambda: np.allclose(position(page, 123), [(left + 1100) / 2, 350], atol=[40, 10]))
+    panel, details = (page.locator(name).bounding_box() for name in ("#panel", "#details"))
+    middle = (panel["x"] + panel["width"] + details["x"]) / 2
+    wait_until(page, lambda: np.allclose(position(page, 123), [middle, 350], atol=[40, 10]))
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#details", state="hidden")
     page.click("#reset")
     page.wait_for_function(f"Math.abs(window.snekhorn.scatterplot.get('cameraDistance') / {before} - 1) < 1e-3")
 
@@ -297,7 +253,6 @@ def test_more_values_than_colours_share_the_last_one(opened, tmp_path):
     labels = [f"v{i % 50}" if i < 500 else f"v{i % 10}" for i in range(1000)]
     write_page(tmp_path / "many.html", Z[:1000], pa.table({"label": labels, "n": np.arange(1000) / 8}), color="label")
     page = opened(tmp_path / "many.html")
-    page.evaluate("window.snekhorn.ready")
     kept = [f"v{i}" for i in range(39)]
     assert page.locator("#legend .label").all_text_contents() == [*kept, "11 other values"]
     assert page.locator("#legend .number").all_inner_texts() == ["60"] * 10 + ["10"] * 29 + ["110"]
@@ -325,7 +280,6 @@ def test_slow_browsers_draw_fewer_points_while_the_view_moves_and_all_when_it_st
     write_page(tmp_path / "slow.html", np.tile(Z, (8, 1)))
     slow = "const now = performance.now.bind(performance); performance.now = () => 100 * now();"
     page = opened(tmp_path / "slow.html", script=COUNT_POINTS + slow)
-    page.evaluate("window.snekhorn.ready")
     assert set(page.evaluate("window.counts")) == {80_000}
     page.mouse.move(700, 300)
     page.mouse.down()
@@ -339,32 +293,31 @@ def test_slow_browsers_draw_fewer_points_while_the_view_moves_and_all_when_it_st
     page.mouse.up()
     page.wait_for_function("window.counts.filter((count) => count > 1).at(-1) === 80000")
     settle(page)
+    left = 4000  # on the side where no details will cover it
     drawn = page.evaluate("window.counts.length")
-    page.mouse.move(*position(page, 0), steps=3)
+    page.mouse.move(*position(page, left), steps=3)
     page.wait_for_selector("#tooltip", state="visible")
     settle(page)
     assert page.evaluate("window.counts.length") == drawn  # hovering does not redraw
-    page.mouse.click(*position(page, 0))
+    page.mouse.click(*position(page, left))
     page.wait_for_selector("#selection", state="visible")
     # All points, the hovered one, and the selected one three times.
     page.wait_for_function("window.counts.slice(-5).join() === '80000,1,1,1,1'")
 
 
-def test_the_page_is_dark_if_the_reader_prefers_it(opened):
-    page = opened(color_scheme="dark")
-    page.evaluate("window.snekhorn.ready")
+def test_the_page_is_dark_if_the_reader_prefers_it(opened, file):
+    page = opened(file, color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 23, 26)"
 
 
-def test_without_webgl_the_page_says_so(opened):
-    page = opened(script="HTMLCanvasElement.prototype.getContext = () => null;")
+def test_without_webgl_the_page_says_so(opened, file):
+    page = opened(file, ready=False, script="HTMLCanvasElement.prototype.getContext = () => null;")
     page.wait_for_function("document.getElementById('message').textContent.includes('This page needs WebGL')")
 
 
 def test_a_page_without_metadata_numbers_its_points(opened, tmp_path):
     write_page(tmp_path / "bare.html", Z[:3])
     page = opened(tmp_path / "bare.html")
-    page.evaluate("window.snekhorn.ready")
     assert page.is_hidden("#search")
     assert page.is_hidden("#color")
     page.evaluate("window.snekhorn.scatterplot.select([1])")

@@ -6,6 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from snekhorn.plots.point_colors import encode
+
 from .reading import Page
 from .test_html_page import written
 
@@ -82,10 +84,24 @@ def test_times_are_milliseconds_since_1970():
     start = datetime.datetime(2024, 2, 29, 12, 0, 0, 250)
     values = [None, *(start + datetime.timedelta(seconds=i) for i in range(N - 1))]
     description, seen = column(pa.array(values, pa.timestamp("us")))
-    assert description == {"name": "a", "kind": "time", "digits": 6, "days": False, "zoned": False, "type": "f8"}
     epoch = datetime.datetime(1970, 1, 1)
+    expected = [(value - epoch) / datetime.timedelta(milliseconds=1) for value in values[1:]]
+    first, last = expected[0], expected[-1]
+    assert description == {
+        **{"name": "a", "kind": "time", "digits": 6, "days": False, "zoned": False, "type": "f8"},
+        **{"scale": [first, first, last, last], "missing": 1},
+    }
     assert seen[0] is None
-    assert seen[1:] == [(value - epoch) / datetime.timedelta(milliseconds=1) for value in values[1:]]
+    assert seen[1:] == expected
+
+
+def test_the_scale_leaves_out_long_tails_as_in_a_picture():
+    values = np.r_[np.linspace(0.0, 1.0, N - 1) ** 2, 1000.0]
+    numbers = encode(values, N)
+    description, _ = column(pa.array(values))
+    assert description["scale"] == [0.0, numbers.low, numbers.high, 1000.0]
+    assert numbers.high < 1000.0
+    assert column(pa.array([np.nan, np.inf] * 30))[0]["scale"] is None
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ import re
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from PIL import Image
 
-from snekhorn.plots import save, scatter, sheet
+from snekhorn.plots import loss, save, scatter, sheet
 from snekhorn.plots.panels import MAX_VECTOR_POINTS
 
 from .drawing_helpers import blobs
@@ -91,3 +92,22 @@ def test_bad_options(options, message, tmp_path):
 def test_unknown_suffix_is_refused(tmp_path):
     with pytest.raises(ValueError, match="format must be one of 'png', 'svg', 'pdf'; got 'jpeg'"):
         save(Figure(), tmp_path / "a.jpeg")
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 3])
+def test_a_notebook_shows_axes_and_figures_whatever_the_backend(dimensions):
+    Z = np.random.default_rng(0).normal(size=(60, dimensions))
+    axes = scatter(Z, np.repeat(["a", "b"], 30))
+    for shown in (axes, axes.figure, sheet({"one": Z, "two": -Z}), loss([0, 50], [2.0, 1.0])):
+        image, size = shown._repr_png_()
+        assert image.startswith(FORMATS["png"])
+        assert size.keys() == {"width", "height"}
+        with Image.open(io.BytesIO(image)) as opened:
+            assert opened.size[0] - 2 * size["width"] in (0, 1)
+            assert opened.size[1] - 2 * size["height"] in (0, 1)
+
+
+def test_axes_of_the_user_stay_as_they_are():
+    ax = Figure().add_subplot()
+    assert scatter(blobs(50)[0], ax=ax) is ax
+    assert not hasattr(ax, "_repr_png_")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..io import check_output, read_layouts
 from . import options
 from .options import split
-from .output_files import PAGES, PLOTS, color_values, draw, note_page, write_each
+from .output_files import PAGES, PLOTS, color_values, draw, note_page, titled, write_each
 from .session import session
 
 Color = Annotated[str | None, typer.Option("--color", "-c", help="Column to colour the points by.")]
@@ -52,6 +52,7 @@ def view(
     *,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Page: .html.  (default: next to the layout)")] = None,
     color: Color = None,
+    image: options.Image = None,
     coordinates: options.Coordinates = None,
     title: Title = None,
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
@@ -60,7 +61,7 @@ def view(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Write an interactive page of a layout as a single file that works offline, and open it in the browser.
+    """Write an interactive page of one or several layouts as a single file that works offline, and open it.
 
     snekhorn view cells.tsnekhorn.parquet --color type
     """
@@ -77,9 +78,14 @@ def view(
                 )
             if color is not None:
                 color_values(found.metadata, color)  # raises if there is no such column
-        note_page(run, found.layouts, len(found.only), embedding)
-        name = embedding.name if title is None else title
-        write_each(run, {out: lambda file: write_page(file, found.only, found.metadata, color=color, title=name)})
+        note_page(run, len(found.only), data=False)
+        shown: dict[str, Any] = {
+            "color": color,
+            "images": image,
+            "image_folder": embedding.parent,
+            "title": embedding.name if title is None else title,
+        }
+        write_each(run, {out: lambda file: write_page(file, titled(found), found.metadata, **shown)})
         run.result({"n_points": len(found.only), "files": {"html": str(out)}}, f"page: {out}")
         if show:
             webbrowser.open(out.resolve().as_uri())

@@ -17,7 +17,7 @@ from ..registry import METHODS
 from ..runtime.checks import check_jobs
 from . import options
 from .input_points import Points, Source, read_points
-from .layout_names import LayoutValues, layout_title
+from .layout_names import LayoutValues
 from .layout_report import LayoutReport, measure
 from .options import (
     DEFAULT_EXAGGERATION,
@@ -27,11 +27,22 @@ from .options import (
     parse_perplexities,
     split,
 )
-from .output_files import Outputs, default_outputs, draw, note_page, save_model, write_each
+from .output_files import (
+    MAX_COMPARED,
+    Outputs,
+    default_outputs,
+    draw,
+    note_page,
+    read_images,
+    save_model,
+    titled,
+    write_each,
+)
 from .session import USER_ERRORS, Session, session
 
 if TYPE_CHECKING:
     from ..estimators import NeighborEmbedding
+    from ..page import Thumbnails
 
 
 def embed(  # noqa: PLR0913
@@ -86,6 +97,7 @@ def embed(  # noqa: PLR0913
             metavar='A[,B,"C,D"...]',
         ),
     ] = None,
+    image: options.Image = None,
     title: Annotated[str | None, typer.Option(help="Title of the plot and the page.  (default: the file name)")] = None,
     scores: Annotated[bool, typer.Option(help="Measure how faithful the layout is to the data.")] = True,
     escape_formulas: options.EscapeFormulas = False,
@@ -133,6 +145,8 @@ def embed(  # noqa: PLR0913
         outputs.check(source.files, force=force, several=values.several)
         if checkpoint is not None:
             _check_checkpoint(run, checkpoint, several=values.several)
+        if image is not None and outputs.html is None:
+            raise InputError(f"--image {image} is shown on the page, which was not requested; pass --html.")
         if dimensions != 2 and outputs.html is not None:
             raise InputError(f"the page is 2-dimensional, but --dimensions is {dimensions}; use --out or --plot.")
         model = METHODS[method].load()(
@@ -162,6 +176,7 @@ def embed(  # noqa: PLR0913
             check_resources=model.check_resources,
         )
         _check_colors(points.table, colors)
+        thumbnails = read_images(points.table, image, input.parent)
         fitted = _fit(run, model, points.X, values)
         report = LayoutReport.of(input, method, points, fitted)
         if scores and not run.interrupted:
@@ -173,10 +188,12 @@ def embed(  # noqa: PLR0913
             fitted,
             colors=colors or ((label,) if label else ()),
             title=input.name if title is None else title,
+            metric=metric,
+            thumbnails=thumbnails,
             escape_formulas=escape_formulas,
         )
         if outputs.html:
-            note_page(run, fitted, points.X.shape[0], outputs.table)
+            note_page(run, points.X.shape[0], data=True)
         write_each(run, writers)
         comparable = report.scores and not points.scored_by_components
         if outputs.table and comparable and (standardize or metric not in ("sqeuclidean", "euclidean")):
@@ -266,13 +283,15 @@ def _writers(
     *,
     colors: tuple[str, ...],
     title: str,
+    metric: str,
+    thumbnails: Thumbnails | None,
     escape_formulas: bool,
 ) -> dict[Path, Callable[[Path], None]]:
     """Return a function for each requested file; layouts with a key are labelled with their settings."""
     kept = points.table.with_features(points.kept_features(colors))
     found = Layouts({key: model.embedding_ for key, model in fitted.items()}, kept)
     color = colors[0] if colors else None
-    first, model = next(iter(fitted.items()))
+    model = next(iter(fitted.values()))
     writers: dict[Path, Callable[[Path], None]] = {}
     if outputs.table and outputs.table.suffix.lower() == H5AD:
         writers[outputs.table] = lambda file: write_h5ad(found, file, name=report.method, source=report.input)
@@ -283,19 +302,24 @@ def _writers(
             found, file, color=color, title=title, heading=report.heading(), subtitles=report.subtitles()
         )
     if outputs.html:
-        page_title = f"{title}, {layout_title(first)}" if first else title
-        writers[outputs.html] = lambda file: _write_page(file, found, points, report, color=color, title=page_title)
+        shown: dict[str, Any] = {"color": color, "title": title, "metric": metric, "images": thumbnails}
+        writers[outputs.html] = lambda file: _write_page(file, found, points, report, **shown)
     if outputs.model:
         writers[outputs.model] = lambda file: save_model(model, points, file)
     return writers
 
 
-def _write_page(
-    file: Path, found: Layouts, points: Points, report: LayoutReport, *, color: str | None, title: str
-) -> None:
-    """Write the page for the first layout."""
+def _write_page(file: Path, found: Layouts, points: Points, report: LayoutReport, **shown: Any) -> None:
+    """Write the page of all layouts, with the neighbours in the data unless there are too many points."""
     from ..page import write_page
 
+    layouts = titled(found)
     write_page(
-        file, found.only, found.metadata, color=color, ids=points.table.id, title=title, summary=report.summary(0)
+        file,
+        layouts,
+        found.metadata,
+        data=points.X if len(found.only) <= MAX_COMPARED else None,
+        ids=points.table.id,
+        summary={title: report.summary(at) for at, title in enumerate(layouts)},
+        **shown,
     )

@@ -31,6 +31,7 @@ PANELS = {
         "html",
         "save_model",
         "color",
+        "image",
         "title",
         "dpi",
         "show",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -74,15 +73,3 @@ def sheet_columns(keys: Iterable[str]) -> int | None:
         return None
     rows, columns = (len({each[name] for each in settings}) for name in ("perplexity", "exaggeration"))
     return columns if rows * columns == len(settings) else None
-
-
-def page_note(keys: Iterable[str], table: Path | None) -> str | None:
-    """Return a note that the page shows only the first of several layouts, and how to see the others in the table."""
-    first, *others = keys
-    if not others:
-        return None
-    what = f"a page shows one layout, and this one shows the first ({layout_title(first)})"
-    if table is None:
-        return f"{what}; for the others, write all layouts to a table with --out"
-    axes = f"x_{others[0]},y_{others[0]}"
-    return f"{what}; for the next one, run: snekhorn view {table} --coordinates {axes} --out FILE.html"

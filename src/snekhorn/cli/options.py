@@ -133,6 +133,14 @@ Exaggerations = Annotated[
     ),
 ]
 TableFile = Annotated[Path, typer.Option("--out", "-o", help="Table: .parquet, .csv, .tsv, .arrow, .feather or .npy.")]
+Image = Annotated[
+    str | None,
+    typer.Option(
+        "--image",
+        help="Column of image files (paths relative to the table) or data URIs, shown as thumbnails on the page.",
+        metavar="COLUMN",
+    ),
+]
 EscapeFormulas = Annotated[
     bool,
     typer.Option("--escape-formulas", help="CSV and TSV: put ' before text that a spreadsheet would run as a formula."),

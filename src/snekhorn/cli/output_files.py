@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,15 +17,18 @@ from ..io.layout_files import TABLE_SUFFIXES as TABLES
 from ..io.table import column_values, palette_of
 from ..io.table_files import READERS
 from .input_points import Points
-from .layout_names import layout_title, page_note, sheet_columns
+from .layout_names import layout_title, sheet_columns
 from .session import USER_ERRORS, Session
 
 if TYPE_CHECKING:
     from ..estimators import NeighborEmbedding
+    from ..io import Table
+    from ..page import Thumbnails
 
 PLOTS = (".png", ".svg", ".pdf")
 PAGES = (".html",)
 MODELS = (".npz",)
+MAX_COMPARED = 200_000  # points of a page with neighbours in the data, which would make larger pages slow to open
 SECONDS_PER_YEAR = 365.2425 * 86400.0  # dates are coloured by year, as a decimal number
 NANOSECONDS_PER_HOUR = 3.6e12  # times of day are coloured by hour, as a decimal number
 
@@ -84,13 +87,30 @@ def default_outputs(input: Path, method: str) -> Outputs:
     return Outputs(Path(f"{stem}.parquet"), Path(f"{stem}.png"), Path(f"{stem}.html"))
 
 
-def note_page(run: Session, keys: Iterable[str], n: int, table: Path | None) -> None:
-    """Print notes if the page does not show everything: only the first of several layouts, or a sample of n points."""
+def note_page(run: Session, n: int, *, data: bool) -> None:
+    """Print notes if the page does not show everything: a sample of n points, or no neighbours in the data."""
     from ..page import sample_note
 
-    for note in (page_note(keys, table), sample_note(n)):
-        if note is not None:
-            run.note(note)
+    if (note := sample_note(n)) is not None:
+        run.note(note)
+    elif data and n > MAX_COMPARED:
+        run.note(f"the page shows no neighbours in the data, because there are more than {MAX_COMPARED:,} points")
+
+
+def read_images(table: Table, column: str | None, folder: Path) -> Thumbnails | None:
+    """Read the images in a column, before any long work; relative paths start from the folder of the input."""
+    if column is None:
+        return None
+    from ..page import read_thumbnails
+
+    table.values(column)  # raises if there is no such column
+    return read_thumbnails(table.metadata, column, folder=folder)
+
+
+def titled(found: Layouts) -> dict[str, Any]:
+    """Return the layouts by title, for the page."""
+    several = len(found.layouts) > 1
+    return {layout_title(key) if key or several else "": Z for key, Z in found.layouts.items()}
 
 
 def write_each(run: Session, writers: dict[Path, Callable[[Path], None]]) -> None:

@@ -100,7 +100,7 @@ def transform(  # noqa: PLR0913
         if plot is not None:
             writers[plot] = partial(draw, placed, color=label, title=input.name, background=old)
         if html is not None:
-            note_page(run, placed.layouts, len(old) + len(Z), out)
+            note_page(run, len(old) + len(Z), data=False)
             writers[html] = partial(_write_page, placed, old, label, input.name)
         write_each(run, writers)
         files = {kind: str(path) for kind, path in outputs.paths.items()}

@@ -24,6 +24,7 @@ from ..runtime.interrupts import delayed_interrupts
 from ..runtime.memory import limited_memory
 from .checkpoints import Checkpoint, fit_affinity
 from .earlier_layout import EarlierLayout
+from .html_representation import FittedRepresentation
 from .layout_warnings import warn_of_layout
 from .point_placement import PointPlacement
 from .resources import (
@@ -36,7 +37,7 @@ PULL, SETTLING_ITER = 0.01, 100  # of `extend`; a stronger pull or fewer iterati
 Self = TypeVar("Self", bound="NeighborEmbedding")
 
 
-class NeighborEmbedding(PointPlacement):
+class NeighborEmbedding(FittedRepresentation, PointPlacement):
     """Base class of all methods.
 
     Parameters

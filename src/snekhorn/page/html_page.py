@@ -6,7 +6,7 @@ import html
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from importlib.resources import files
 from pathlib import Path
@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 
 from ..colors import DISTINCT, MISSING, OKABE_ITO, continuous
 from ..errors import InputError, did_you_mean
-from ..geometry.inputs import check_finite
 from ..runtime.checks import check_count
-from .page_data import write_array, write_column
+from .page_data import smallest_type, write_array, write_block, write_column
+from .page_input import check_layouts, check_metadata, numbered, sampled_rows
+from .page_neighbors import DataNeighbors, check_data, data_neighbors
+from .thumbnails import Thumbnails, read_thumbnails
 
 FOLDER = files(__package__)
 
@@ -29,21 +31,30 @@ FOLDER = files(__package__)
 MAX_POINTS = 1_000_000
 
 # In order of dependency; they are combined into one function.
-SCRIPTS = ("data.js", "legend.js", "plot.js", "frame_rate.js", "interaction.js", "main.js")
+SCRIPTS = (
+    *("data.js", "images.js", "legend.js", "filters.js", "plot.js", "names.js", "frame_rate.js"),
+    *("interaction.js", "details.js", "main.js"),
+)
+
+RECALL = "neighbour recall"  # column for the fraction of neighbours in the data that the layout preserves
 
 
 def write_page(
     file: str | os.PathLike[str] | BinaryIO,
-    Z: NDArray[Any],
-    metadata: pa.Table | None = None,
+    Z: Any,
+    metadata: Any = None,
     *,
+    data: Any = None,
+    metric: str = "euclidean",
+    images: str | Thumbnails | None = None,
+    image_folder: str | os.PathLike[str] | None = None,
     color: str | None = None,
     ids: str | None = None,
     title: str = "",
-    summary: Mapping[str, str] | None = None,
+    summary: Mapping[str, Any] | None = None,
     max_points: int | None = MAX_POINTS,
 ) -> None:
-    """Write a two-dimensional layout as one self-contained HTML file.
+    """Write a two-dimensional layout, or several of the same points, as one self-contained HTML file.
 
     If there are more than `max_points` points, the page shows a random sample of them, and says so.
 
@@ -51,36 +62,61 @@ def write_page(
     ----------
     file : path or binary file
         File to write.
-    Z : array of shape (n, 2)
-        The layout, stored in single precision.
-    metadata : pyarrow.Table, optional
-        One row per point: the columns to show, colour by, search and export.
+    Z : array of shape (n, 2), or mapping of str to such arrays
+        The layout, stored in single precision. Several layouts of the same points are keyed by their names, and the
+        page switches between them.
+    metadata : data frame, table, dict, AnnData or array of shape (n,), optional
+        One row per point: the columns to show, colour by, filter, search and export. A pandas or Polars data frame, a
+        pyarrow.Table, a dictionary of columns, the `obs` of an AnnData object, or a single column.
+    data : array or sparse matrix of shape (n, p), optional
+        The points that were laid out. The page then shows the 15 nearest neighbours of each point in the data, and how
+        many of them the layout preserves.
+    metric : str, default="euclidean"
+        Distance between rows of `data`: any metric that scikit-learn supports.
+    images : str or Thumbnails, optional
+        Column of image files or data URIs, or what `read_thumbnails` has read from it. Thumbnails of up to 128 pixels
+        are embedded, of up to 100 MB in total.
+    image_folder : path, optional
+        Folder that relative paths of images start from. By default, the current folder.
     color : str, optional
         Column to colour by initially. By default, the first column with 2 to 40 distinct values, or else the first
         numeric column.
     ids : str, optional
-        Column that names the points. By default, points are numbered from 0.
+        Column that names the points. By default, the index of a pandas data frame; otherwise, points are numbered from
+        0.
     title : str, default=""
         Title of the page.
-    summary : mapping of str to str, optional
-        Facts to show next to the layout: method, parameters, scores, warnings.
+    summary : mapping of str to str, or of str to such mappings, optional
+        Facts to show next to the layout: method, parameters, scores, warnings. For several layouts, facts about each,
+        keyed by its name.
     max_points : int or None, default=1,000,000
         Largest number of points to show; None shows all.
     """
-    Z = _check_layout(Z)
-    metadata = _check_metadata(metadata, len(Z))
-    for parameter, name in (("color", color), ("ids", ids)):
-        if name is not None and name not in metadata.column_names:
-            remedy = did_you_mean(str(name), metadata.column_names)
-            raise InputError(f"{parameter}={name!r} is not a column of metadata; {remedy}")
-    total = len(Z)
-    if max_points is not None and total > check_count(max_points, "max_points"):
-        Z, metadata, ids = _sample(Z, metadata, ids, max_points)
+    layouts = check_layouts(Z)
+    n = len(next(iter(layouts.values())))
+    metadata, index = check_metadata(metadata, n)
+    ids = index if ids is None else ids
+    _check_columns(metadata, color=color, ids=ids, images=images if isinstance(images, str) else None)
+    data = None if data is None else check_data(data, n)
+    summaries = _summaries(layouts, summary)
+    if max_points is not None and n > check_count(max_points, "max_points"):
+        rows = sampled_rows(n, max_points)
+        layouts = {name: each[rows] for name, each in layouts.items()}
+        metadata = metadata.take(pa.array(rows)) if metadata.num_columns else metadata
+        data = None if data is None else data[rows]
+        images = images.of(rows) if isinstance(images, Thumbnails) else images
+        if ids is None:
+            metadata, ids = numbered(metadata, rows)
+    thumbnails = read_thumbnails(metadata, images, folder=image_folder) if isinstance(images, str) else images
+    if thumbnails is not None and thumbnails.inline_column in metadata.column_names:
+        metadata = metadata.drop_columns(thumbnails.inline_column)
+        _check_columns(metadata, color=color, ids=ids)
+    neighbors = None if data is None else data_neighbors(data, layouts.values(), metric=metric)
     header = {
-        "n": len(Z),
-        "total": total,
+        "n": len(next(iter(layouts.values()))),
+        "total": n,
         "title": str(title),
-        "summary": [[str(k), str(v)] for k, v in (summary or {}).items()],
+        "layouts": [{"name": name, "summary": facts} for name, facts in summaries.items()],
     }
     with _opened(file) as out:
         for piece in _template():
@@ -89,7 +125,10 @@ def write_page(
             elif piece == "style":
                 out.write(_asset("page.css").encode())
             elif piece == "data":
-                _write_data(out, Z, metadata, header, color=color, ids=ids)
+                blocks = _write_points(out, layouts, neighbors, thumbnails)
+                columns = _write_metadata(out, metadata, neighbors)
+                header |= blocks | _describe(columns, color=color, ids=ids)
+                _write_header(out, header)
             elif piece == "scripts":
                 for text in _scripts():
                     out.write(f"<script>\n{text}\n</script>\n".encode())
@@ -97,50 +136,28 @@ def write_page(
                 out.write(piece.encode())
 
 
-def _check_layout(Z: Any) -> NDArray[np.float32]:
-    Z = np.asarray(Z)
-    if Z.ndim != 2 or Z.shape[1] != 2 or Z.shape[0] == 0:
-        raise InputError(f"Z has shape {Z.shape}, but the page is 2-dimensional; pass an array of shape (n, 2).")
-    if Z.dtype.kind not in "fiub":
-        raise InputError(f"Z has type {Z.dtype}; pass an array of numbers.")
-    check_finite(Z, "Z")
-    if (largest := float(np.abs(Z).max())) > float(np.finfo(np.float32).max):
-        raise InputError(
-            f"Z has entries as large as {largest:.3g} in absolute value, too large for single precision; scale Z down."
-        )
-    return np.asarray(Z, dtype=np.float32)
+def _check_columns(metadata: pa.Table, **names: str | None) -> None:
+    """Raise if a column does not exist."""
+    for parameter, name in names.items():
+        if name is not None and name not in metadata.column_names:
+            remedy = did_you_mean(str(name), metadata.column_names)
+            raise InputError(f"{parameter}={name!r} is not a column of metadata; {remedy}")
 
 
-def _check_metadata(metadata: Any, n: int) -> pa.Table:
-    if metadata is None:
-        return pa.table({})
-    if not isinstance(metadata, pa.Table):
-        raise InputError(
-            f"metadata has type {type(metadata).__name__}; pass a pyarrow.Table, e.g. from pyarrow.Table.from_pandas."
-        )
-    if metadata.num_columns and metadata.num_rows != n:
-        raise InputError(f"metadata has {metadata.num_rows} rows for the {n} points of Z; pass one row per point.")
-    return metadata
+def _summaries(layouts: Iterable[str], summary: Mapping[str, Any] | None) -> dict[str, list[list[str]]]:
+    """Return the facts about each layout, as pairs of texts."""
+    summary = summary or {}
+    each = any(isinstance(facts, Mapping) for facts in summary.values())
+    if each and (unknown := set(summary) - set(layouts)):
+        remedy = did_you_mean(str(min(unknown)), layouts)
+        raise InputError(f"summary has facts about {min(unknown)!r}, which is not a layout; {remedy}")
+    facts = {name: summary.get(name, {}) if each else summary for name in layouts}
+    return {name: [[str(k), str(v)] for k, v in found.items()] for name, found in facts.items()}
 
 
 def sample_note(n: int) -> str | None:
     """Return a note that the page shows a sample, if n points are too many for it."""
     return f"the page shows a random sample of {MAX_POINTS:,} of the {n:,} points" if n > MAX_POINTS else None
-
-
-def _sample(
-    Z: NDArray[np.float32], metadata: pa.Table, ids: str | None, size: int
-) -> tuple[NDArray[np.float32], pa.Table, str]:
-    """Draw some points, always the same; if no column names them, add one with their row numbers."""
-    rows = np.sort(np.random.default_rng(0).choice(len(Z), size, replace=False))
-    metadata = metadata.take(pa.array(rows)) if metadata.num_columns else metadata
-    if ids is None:
-        ids = "row"
-        while ids in metadata.column_names:
-            ids = f"input_{ids}"
-        numbers = pa.array(rows)
-        metadata = metadata.append_column(ids, numbers) if metadata.num_columns else pa.table({ids: numbers})
-    return Z[rows], metadata, ids
 
 
 def _opened(file: str | os.PathLike[str] | BinaryIO) -> AbstractContextManager[BinaryIO]:
@@ -182,23 +199,46 @@ def _pub_sub() -> str:
     return f"globalThis.createPubSub = ((window) => {{\n{body}\nreturn createPubSub;\n}})({dummy});"
 
 
-def _write_data(
+def _write_points(
     out: BinaryIO,
-    Z: NDArray[np.float32],
-    metadata: pa.Table,
-    header: dict[str, Any],
-    *,
-    color: str | None,
-    ids: str | None,
-) -> None:
-    """Write coordinates and metadata, then the header that describes them."""
-    for axis, key in enumerate("xy"):
-        write_array(out, key, Z[:, axis])
-    names = metadata.column_names
-    columns = []
-    for index, name in enumerate(names):
-        columns.append({"name": name, **write_column(out, str(index), metadata.column(index))})
-    header |= {
+    layouts: Mapping[str, NDArray[np.float32]],
+    neighbors: DataNeighbors | None,
+    thumbnails: Thumbnails | None,
+) -> dict[str, Any]:
+    """Write coordinates, neighbours and thumbnails, and return what the page needs to read them."""
+    for number, Z in enumerate(layouts.values()):
+        for axis, key in enumerate("xy"):
+            write_array(out, f"{key}-{number}", Z[:, axis])
+    header: dict[str, Any] = {"neighbors": None, "images": None}
+    if neighbors is not None:
+        indices = neighbors.indices.astype(smallest_type(len(neighbors.indices)))
+        write_array(out, "neighbors", indices.ravel())
+        header["neighbors"] = {"k": indices.shape[1], "type": indices.dtype.str[1:]}
+        for number, preserved in enumerate(neighbors.preserved):
+            write_array(out, f"preserved-{number}", preserved)
+    if thumbnails is not None:
+        write_block(out, "images", thumbnails.images)
+        write_array(out, "image-ends", thumbnails.ends)
+        write_array(out, "image-codes", thumbnails.codes)
+        header["images"] = len(thumbnails.images)
+    return header
+
+
+def _write_metadata(out: BinaryIO, metadata: pa.Table, neighbors: DataNeighbors | None) -> list[dict[str, Any]]:
+    """Write the metadata, and return the descriptions of the columns; the recall of neighbours is the last one."""
+    columns = [
+        {"name": name, **write_column(out, str(index), metadata.column(index))}
+        for index, name in enumerate(metadata.column_names)
+    ]
+    if neighbors is not None:
+        columns.append({"name": RECALL, "kind": "recall", "type": "f4", "scale": [0, 0, 1, 1], "missing": 0})
+    return columns
+
+
+def _describe(columns: list[dict[str, Any]], *, color: str | None, ids: str | None) -> dict[str, Any]:
+    """Return the part of the header about columns and colours."""
+    names = [column["name"] for column in columns]
+    return {
         "columns": columns,
         "ids": None if ids is None else names.index(ids),
         "color": _first_color(columns, ids) if color is None else names.index(color),
@@ -207,6 +247,9 @@ def _write_data(
         "scale": continuous(),
         "missing": MISSING,
     }
+
+
+def _write_header(out: BinaryIO, header: dict[str, Any]) -> None:
     text = json.dumps(header, separators=(",", ":")).replace("<", "\\u003c")  # "</script>" would end the element
     out.write(f'<script type="application/json" id="header">{text}</script>\n'.encode())
 
@@ -215,5 +258,5 @@ def _first_color(columns: list[dict[str, Any]], ids: str | None) -> int | None:
     """Return the index of the column to colour by if the user did not choose one."""
     offered = [(i, column) for i, column in enumerate(columns) if column["name"] != ids]
     classes = (i for i, column in offered if 2 <= column.get("size", 0) <= len(DISTINCT))
-    numbers = (i for i, column in offered if column["kind"] != "category")
+    numbers = (i for i, column in offered if column["kind"] in ("number", "time"))
     return next(classes, next(numbers, None))

@@ -3,7 +3,7 @@
 A block is deflated and base64-encoded, in an element that browsers do not run. There are three kinds of metadata
 columns. A "category" has a list of distinct values and, for each point, the index of its value; the index after the
 last value marks a missing value. Text columns are also categories. A "number" and a "time" (milliseconds since 1970)
-are floating-point numbers, NaN if missing.
+are floating-point numbers, NaN if missing; their colour scale has the same limits as in a picture.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..colors import DISTINCT
+from ..colors import DISTINCT, color_limits
 
 CHUNK_BYTES = 1 << 18
 CHUNK_VALUES = 1 << 16
@@ -75,7 +75,10 @@ def _write_times(out: BinaryIO, key: str, column: Any) -> dict[str, Any]:
 
 def _write_numbers(out: BinaryIO, key: str, numbers: NDArray[Any], **header: Any) -> dict[str, Any]:
     write_array(out, f"numbers-{key}", numbers)
-    return {**header, "type": numbers.dtype.str[1:]}
+    finite = numbers[np.isfinite(numbers)].astype(np.float64)
+    scale = color_limits(finite) if finite.size else None
+    ends = None if scale is None else [float(finite.min()), *scale, float(finite.max())]
+    return {**header, "type": numbers.dtype.str[1:], "scale": ends, "missing": int(np.isnan(numbers).sum())}
 
 
 def _write_category(out: BinaryIO, key: str, column: Any) -> dict[str, Any]:
@@ -92,8 +95,12 @@ def _write_category(out: BinaryIO, key: str, column: Any) -> dict[str, Any]:
 
 
 def _codes(chunk: Any, missing: int) -> NDArray[Any]:
-    dtype = next(t for t in (np.uint8, np.uint16, np.uint32) if missing <= np.iinfo(t).max)
-    return np.asarray(chunk.indices.fill_null(missing).to_numpy(zero_copy_only=False), dtype=dtype)
+    return np.asarray(chunk.indices.fill_null(missing).to_numpy(zero_copy_only=False), dtype=smallest_type(missing))
+
+
+def smallest_type(largest: int) -> Any:
+    """Return the smallest type of whole numbers from 0 to `largest`."""
+    return next(t for t in (np.uint8, np.uint16, np.uint32) if largest <= np.iinfo(t).max)
 
 
 def _json_chunks(values: Any) -> Iterator[bytes]:

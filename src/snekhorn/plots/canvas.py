@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from mpl_toolkits.mplot3d import Axes3D  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -25,6 +26,7 @@ SIDE = 6.0  # inches, the longer side of a picture
 MARGIN = 0.03  # margin around a layout, relative to its longer side
 MAX_ELONGATION = 3.0  # thinner layouts get empty space; a larger limit gives pictures too thin to read
 INK, SOFT_INK = "#222222", "#666666"
+NOTEBOOK_DPI = 80  # dots per inch in a notebook, before twice as many are drawn for sharp screens
 TITLE, TEXT, SMALL = 13, 9, 8  # font sizes in points
 
 # Remove the date and the Matplotlib version from the metadata, so that equal pictures give equal files.
@@ -98,9 +100,37 @@ def check_drawable(Z: Any, name: str = "Z") -> Points:
     return np.asarray(Z, dtype=np.float64)
 
 
+class ShownInNotebooks:
+    """Show the figure as an image when the object is the last line of a notebook cell, whatever the backend."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        file = BytesIO()
+        save(self, file, dpi=2 * NOTEBOOK_DPI)  # type: ignore[arg-type]
+        image = file.getvalue()
+        size = (int.from_bytes(image[start : start + 4], "big") // 2 for start in (16, 20))  # as the header gives it
+        return image, dict(zip(("width", "height"), size, strict=True))
+
+
+class ShownFigure(ShownInNotebooks, Figure):
+    """Figure that a notebook shows although pyplot does not manage it."""
+
+
+class ShownAxes(ShownInNotebooks, Axes):
+    """Axes that a notebook shows as their figure."""
+
+
+class ShownAxes3D(ShownInNotebooks, Axes3D):  # type: ignore[misc]
+    """Three-dimensional axes that a notebook shows as their figure."""
+
+
+def add_axes(figure: Figure, dimensions: int, *place: int) -> Axes:
+    """Add axes for a layout with this many dimensions."""
+    return figure.add_subplot(*place, axes_class=ShownAxes3D if dimensions == 3 else ShownAxes)
+
+
 def new_figure(width: float, height: float) -> Figure:
     """Create a figure that pyplot does not manage, so it does not need to be closed."""
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    figure = ShownFigure(figsize=(width, height), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     return figure
 

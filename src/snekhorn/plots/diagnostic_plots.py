@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from ..colors import categorical
 from ..errors import InputError
 from ..runtime.checks import check_positive
-from .canvas import INK, TEXT, Points, add_note, new_figure, plain_spines, set_titles
+from .canvas import INK, TEXT, Points, add_axes, add_note, new_figure, plain_spines, set_titles
 
 BINS = 80
 RIDGE_HEIGHT = 0.8  # height of the tallest bar; above 1, histograms would overlap
@@ -45,7 +45,7 @@ def row_perplexities(
     if not rows:
         raise InputError("perplexities is empty; pass an array, or a mapping with at least one array.")
     if ax is None:
-        ax = new_figure(6.0, 1.2 + 0.75 * len(rows)).add_subplot()
+        ax = add_axes(new_figure(6.0, 1.2 + 0.75 * len(rows)), 2)
     together = np.concatenate(list(rows.values()))
     middle = float(np.median(together)) if target is None else check_positive(target, "target")
     edges = _bin_edges(np.append(together, middle), middle)
@@ -88,7 +88,7 @@ def loss(
             f"iterations has shape {steps.shape} and losses {values.shape}; pass one loss per iteration, at least one."
         )
     if ax is None:
-        ax = new_figure(6.0, 3.4).add_subplot()
+        ax = add_axes(new_figure(6.0, 3.4), 2)
     color = categorical(1)[0]
     if early is not None:
         ax.axvspan(0.0, check_positive(early, "early"), color="0.94", linewidth=0)

@@ -21,7 +21,6 @@ from ..runtime.natural_order import natural_key
 MAX_COLORS = len(DISTINCT)
 MAX_FLOAT_CLASSES = 12  # whole-number floats with more distinct values are more often counts than classes
 OTHER = "#8f8f8f"
-LONG_TAIL = 1.5  # clip the scale if all numbers span this many times the range of the central 98 per cent
 
 
 @dataclass(frozen=True)
@@ -183,10 +182,7 @@ def _numbers(array: NDArray[Any], colormap: str) -> Numbers:
     values = np.where(np.isfinite(values), values, np.nan)
     if np.isnan(values).all():
         raise InputError("values contains no finite numbers; pass values=None to draw all points in one colour.")
-    smallest, low, high, largest = np.nanpercentile(values, [0, 1, 99, 100])
-    if not 0.0 < LONG_TAIL * (high - low) < largest - smallest:
-        low, high = smallest, largest
-    return Numbers(values, float(low), float(high), colormap)
+    return Numbers(values, *colors.color_limits(values[~np.isnan(values)]), colormap)
 
 
 def _categories(array: NDArray[Any], declared: list[Any] | None) -> Categories:

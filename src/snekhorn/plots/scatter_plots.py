@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from ..colors import MISSING
 from ..errors import InputError
 from ..runtime.checks import check_choice, check_count
-from .canvas import SIDE, Points, check_drawable, hide_axes, limits, new_figure, set_titles
+from .canvas import SIDE, Points, add_axes, check_drawable, hide_axes, limits, new_figure, set_titles
 from .legends import draw_color_bar, draw_labels, draw_legend, draw_missing_note, erase_labels, make_room
-from .panels import PROJECTIONS, draw_panel
+from .panels import draw_panel
 from .point_colors import Categories, Numbers, encode
 
 LegendPlace = Literal["auto", "labels", "outside", "none"]
@@ -117,7 +117,7 @@ def sheet(
     figure = new_figure(side * n_columns, (side + HEADING) * n_rows)
     axes = []
     for i, (name, Z) in enumerate(arrays.items(), start=1):
-        ax = figure.add_subplot(n_rows, n_columns, i, projection=PROJECTIONS[Z.shape[1]])
+        ax = add_axes(figure, Z.shape[1], n_rows, n_columns, i)
         draw_panel(ax, Z, coloring, density=density, max_elongation=1.0)
         set_titles(ax, name, (subtitles or {}).get(name, ""))
         axes.append(ax)
@@ -163,7 +163,7 @@ def _new_axes(Z: Points) -> Axes:
     """Create a figure with the proportions of the layout."""
     span = np.ptp(limits(Z), axis=1) if Z.shape[1] == 2 else np.array([3.0, Z.shape[1]])
     width, height = SIDE * span / span.max()
-    return new_figure(width, height).add_subplot(projection=PROJECTIONS[Z.shape[1]])
+    return add_axes(new_figure(width, height), Z.shape[1])
 
 
 def _default_columns(n: int) -> int:

@@ -85,8 +85,20 @@ class Column {
   }
 
   load() {
-    this.loading ??= this.isCategory ? this.loadCategory() : this.loadNumbers();
+    const { isCategory, kind } = this;
+    this.loading ??= isCategory ? this.loadCategory() : kind === "recall" ? this.loadRecall() : this.loadNumbers();
     return this.loading;
+  }
+
+  // The recall of neighbours has numbers for each layout.
+  async loadRecall() {
+    const counts = await Promise.all(header.layouts.map((_, i) => takeNumbers(`preserved-${i}`, "u1")));
+    this.perLayout = counts.map((each) => Float32Array.from(each, (kept) => kept / header.neighbors.k));
+    this.useLayout(state.layout);
+  }
+
+  useLayout(number) {
+    if (this.perLayout) this.numbers = this.perLayout[number];
   }
 
   async loadNumbers() {
@@ -124,7 +136,8 @@ class Column {
 
   format(value) {
     if (this.kind === "time") return time(value, this);
-    return this.kind === "number" && !this.whole ? short(value) : String(value);
+    if (this.kind === "recall") return value.toFixed(2);
+    return this.isCategory || this.whole ? String(value) : short(value);
   }
 
   // Return, for each code, whether its value contains the text, which must be in lower case.
@@ -134,6 +147,11 @@ class Column {
     for (let i = 0; i < this.lower.length; i++) if (this.lower[i].includes(text)) found[i] = 1;
     return found;
   }
+}
+
+// Limits of a scale may lie between the values of a column of whole numbers.
+function formatNumber(column, value) {
+  return Number.isInteger(value) || column.kind === "time" ? column.format(value) : short(value);
 }
 
 const columns = header.columns.map((description, index) => new Column(description, index));

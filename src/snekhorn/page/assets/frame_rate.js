@@ -69,9 +69,10 @@ function skipHovers(renderer) {
     };
   }
   addEventListener("mousemove", (event) => (pressed = event.buttons > 0), true);
+  plot.subscribe("transitionEnd", () => (pace.wanted = PIPELINE));
   renderer.render = (...args) => {
     const view = [...plot.get("cameraView"), canvas.width, canvas.height].join();
-    if (pace.wanted > 0 || view !== seen || pressed) render(...args);
+    if (pace.wanted > 0 || inTransition || view !== seen || pressed) render(...args);
     seen = view;
   };
 }

@@ -3,7 +3,7 @@
 // Hovering shows a ring around the point and a tooltip with its metadata.
 
 function showTooltip(row) {
-  if (row === null || !isShown(row)) return hideTooltip();
+  if (row === null || row === state.detailed || !isShown(row)) return hideTooltip();
   state.hovered = row;
   canvas.classList.add("over");
   byId("tooltip").replaceChildren(...tooltipParts(row));
@@ -19,14 +19,10 @@ function hideTooltip() {
 
 function tooltipParts(row) {
   const title = make("h2", "", nameOf(row));
-  const { codes, colors } = state.coloring;
-  title.prepend(swatch(colors[codes[row]]));
-  const facts = make("dl");
-  for (const column of columns) {
-    if (column !== idColumn) facts.append(make("dt", "", column.name), make("dd", "", column.shown(row)));
-  }
-  facts.append(make("dt", "", "x, y"), make("dd", "", `${short(x[row])}, ${short(y[row])}`));
-  return [title, facts];
+  title.prepend(pointSwatch(row));
+  const image = thumbnail(row, "portrait");
+  if (header.images !== null && !images.bytes) loadImages();
+  return [title, ...(image ? [image] : []), factsOf(row, (text) => make("dd", "", text))];
 }
 
 // Place the tooltip next to the point, on the side that has room.
@@ -66,13 +62,16 @@ function showSelection(rows) {
   const number = state.selection.length;
   byId("selection").hidden = number === 0;
   byId("selected").textContent = `${count(number)} selected`;
+  detailing = showDetails(number === 1 ? state.selection[0] : null);
   if (!number) return;
-  plot.set({ pointOutlineWidth: number <= OUTLINED ? 2 : 0.01 });
+  const [opacityInactiveScale, opacityInactiveMax] = number === 1 ? DIMMED.one : DIMMED.several;
+  plot.set({ pointOutlineWidth: number <= OUTLINED ? 2 : 0.01, opacityInactiveScale, opacityInactiveMax });
   drawBreakdown();
 }
 
 function drawBreakdown() {
   const { entries, range } = state.coloring;
+  byId("breakdown").hidden = state.selection.length === 1; // the details say it
   byId("breakdown").replaceChildren(...(range ? numberBreakdown() : categoryBreakdown(entries)));
 }
 
@@ -138,7 +137,10 @@ function watchSelection() {
   plot.subscribe("lassoStart", () => (lassoed = true));
   canvas.addEventListener("mousedown", () => (lassoed = false), true);
   canvas.addEventListener("click", (event) => lassoed && event.stopImmediatePropagation(), true);
-  plot.subscribe("select", ({ points: rows }) => showSelection(rows));
+  plot.subscribe("select", ({ points: rows }) => {
+    showSelection(rows);
+    if (rows.length === 1) uncover(rows[0]);
+  });
   plot.subscribe("deselect", () => {
     showSelection([]);
     plot.redraw();
@@ -187,11 +189,12 @@ function watchSearch() {
     clearTimeout(waiting);
     waiting = setTimeout(search, PATIENCE);
   });
-  field.addEventListener("keydown", (event) => {
+  field.addEventListener("keydown", async (event) => {
     if (event.key !== "Enter") return;
     clearTimeout(waiting);
     const rows = search();
     state.moved = true;
+    await detailing; // the view is fitted next to the details
     if (rows.length) frame(rows.map((row) => points[row]));
   });
 }

@@ -53,24 +53,18 @@ function others(counts, kept, size) {
   return { ...entry(`${count(size - kept.length)} other values`, number, OTHERS), special: true };
 }
 
+// The limits of the scale leave out long tails; they are part of the description of the column.
 function byNumber(column) {
-  const { numbers } = column;
+  const { numbers, scale, missing } = column;
   const steps = header.scale.length;
-  let low = Infinity, high = -Infinity, missing = 0;
-  for (const number of numbers) {
-    if (Number.isNaN(number)) missing++;
-    else if (Number.isFinite(number)) {
-      if (number < low) low = number;
-      if (number > high) high = number;
-    }
-  }
+  const [, low, high] = scale ?? [0, 0, 0];
   const codes = new Uint16Array(numbers.length);
   const span = high - low || 1;
   for (let row = 0; row < codes.length; row++) {
     const share = (numbers[row] - low) / span;
     codes[row] = Number.isNaN(numbers[row]) ? steps : Math.max(0, Math.min(steps - 1, Math.floor(share * steps)));
   }
-  return { codes, entries: [], colors: [...header.scale, header.missing], range: { low, high, missing } };
+  return { codes, entries: [], colors: [...header.scale, header.missing], range: { scale, missing } };
 }
 
 const make = (tag, className, text) => {
@@ -98,16 +92,16 @@ function drawLegend() {
   const { entries, range } = state.coloring;
   const column = columns[state.color];
   const parts = range ? numberLegend(column, range) : entries.length ? [categoryLegend(entries)] : [];
-  if (state.shown) parts.push(showAllButton());
+  if (legendFilter()) parts.push(showAllButton());
   byId("legend").replaceChildren(...parts);
-  byId("legend").classList.toggle("filtered", state.shown !== null);
+  byId("legend").classList.toggle("filtered", legendFilter() !== null);
 }
 
 function categoryLegend(entries) {
   const list = make("ol");
   entries.forEach((each, code) => {
     const button = entryRow("button", each, count(each.count));
-    button.setAttribute("aria-pressed", String(state.shown?.has(code) ?? false));
+    button.setAttribute("aria-pressed", String(legendFilter()?.shown.has(code) ?? false));
     button.addEventListener("click", () => toggleCategory(code));
     const item = make("li");
     item.append(button);
@@ -119,14 +113,20 @@ function categoryLegend(entries) {
   return list;
 }
 
-function numberLegend(column, { low, high, missing }) {
-  if (low > high) return [make("p", "quiet note", "no values")];
+function numberLegend(column, { scale, missing }) {
+  if (!scale) return [make("p", "quiet note", "no values")];
+  const [lowest, low, high, highest] = scale;
   const bar = make("div", "bar");
   bar.style.background = `linear-gradient(to right, ${header.scale.filter((_, i) => i % 15 === 0).join(",")})`;
   const ends = make("div", "ends");
   const middle = column.kind === "time" ? [] : [low / 2 + high / 2];
-  for (const value of [low, ...middle, high]) ends.append(make("span", "", column.format(value)));
+  const texts = [low, ...middle, high].map((value) => formatNumber(column, value));
+  if (lowest < low) texts[0] = `≤ ${texts[0]}`;
+  if (highest > high) texts.push(`≥ ${texts.pop()}`);
+  for (const text of texts) ends.append(make("span", "", text));
   const parts = [bar, ends];
+  if (low < high) bar.append(...rangeSliders(low, high));
+  if (legendFilter()) parts.push(make("p", "quiet note", `shown: ${legendFilter().text}`));
   if (missing) {
     const row = entryRow("div", { label: "missing", color: header.missing, special: true }, count(missing));
     row.style.padding = "4px 0 0";
@@ -135,37 +135,36 @@ function numberLegend(column, { low, high, missing }) {
   return parts;
 }
 
+const STEPS = 1000; // of a slider
+const SLIDING = 120; // milliseconds after the last move of a slider before points are filtered
+
+// Two sliders choose the range that is shown. At the ends of the scale there is no bound.
+function rangeSliders(low, high) {
+  const filter = legendFilter();
+  const place = (value, unbounded) => (Number.isFinite(value) ? ((value - low) / (high - low)) * STEPS : unbounded);
+  const starts = filter ? [place(filter.low, 0), place(filter.high, STEPS)] : [0, STEPS];
+  let waiting;
+  const sliders = ["Lowest value shown", "Highest value shown"].map((name, end) => {
+    const slider = Object.assign(make("input", "range"), { type: "range", min: 0, max: STEPS, title: name });
+    slider.value = Math.round(starts[end]);
+    slider.setAttribute("aria-label", name);
+    slider.addEventListener("input", () => {
+      const [from, to] = sliders.map((each) => Number(each.value));
+      if (from > to) slider.value = end ? from : to;
+      clearTimeout(waiting);
+      waiting = setTimeout(() => showRange(...sliders.map(bound)), SLIDING);
+    });
+    return slider;
+  });
+  const bound = (slider, end) => {
+    const value = Number(slider.value);
+    return value === end * STEPS ? null : low + (value / STEPS) * (high - low);
+  };
+  return sliders;
+}
+
 function showAllButton() {
   const button = make("button", "all", "Show all");
-  button.addEventListener("click", () => showCategories(null));
+  button.addEventListener("click", () => setFilter(state.color, null));
   return button;
-}
-
-function toggleCategory(code) {
-  const shown = new Set(state.shown);
-  if (!shown.delete(code)) shown.add(code);
-  return showCategories(shown.size === 0 || shown.size === state.coloring.entries.length ? null : shown);
-}
-
-const isShown = (row) => state.shown === null || state.shown.has(state.coloring.codes[row]);
-
-// Show only these categories, or all of them if null; the legend keeps its scroll position and focus.
-async function showCategories(shown) {
-  const scrolled = byId("legend").querySelector("ol")?.scrollTop ?? 0;
-  const focused = [...byId("legend").querySelectorAll("button")].indexOf(document.activeElement);
-  const before = state.shown;
-  state.shown = shown;
-  drawLegend();
-  const list = byId("legend").querySelector("ol");
-  if (list) list.scrollTop = scrolled;
-  byId("legend").querySelectorAll("button")[focused]?.focus();
-  if (shown) {
-    const rows = [];
-    for (let row = 0; row < header.n; row++) if (isShown(row)) rows.push(row);
-    const drawn = plot.filter(rows, { preventEvent: true });
-    showSelection(state.selection.filter(isShown));
-    await drawn;
-  } else if (before) {
-    await plot.unfilter({ preventEvent: true });
-  }
 }

@@ -18,31 +18,68 @@ function fail(error) {
 
 function fillPanel() {
   byId("title").textContent = header.title || "Layout";
-  const sample = header.total > header.n ? `, a random sample of ${count(header.total)}` : "";
-  byId("count").textContent = plural(header.n, "point", "points") + sample;
+  drawCount(null);
+  byId("layout").append(...header.layouts.map(({ name }, number) => new Option(name, number)));
+  byId("layout-field").hidden = header.layouts.length < 2;
   const choice = byId("color");
   choice.append(new Option("nothing", ""), ...columns.map((column) => new Option(column.name, column.index)));
   choice.value = state.color ?? "";
   byId("color-field").hidden = columns.length === 0;
-  byId("about").hidden = header.summary.length === 0;
-  for (const [name, value] of header.summary) byId("summary").append(make("dt", "", name), make("dd", "", value));
+  drawSummary();
+}
+
+function drawSummary() {
+  const { summary } = header.layouts[state.layout];
+  byId("about").hidden = summary.length === 0;
+  byId("summary").replaceChildren(...summary.flatMap(([name, value]) => [make("dt", "", name), make("dd", "", value)]));
 }
 
 async function colorBy(index) {
   state.color = index;
   await columns[index]?.load();
-  if (state.shown) await showCategories(null);
   if (state.color !== index) return; // another column has been chosen in the meantime
   state.coloring = coloring(columns[index]);
+  const drawn = drawColors();
+  drawPanels();
+  drawNames();
+  await drawn;
+}
+
+// Draw what shows the colours beside the map.
+function drawPanels() {
   drawLegend();
+  drawFilters();
   if (state.selection.length) drawBreakdown();
-  await drawColors();
+  drawDetails();
 }
 
 function recolor() {
   plot.set({ pointColor: state.coloring.colors.map(themed), ...themeColors() });
+  drawPanels();
+}
+
+// Show another layout of the same points, which move to their new places.
+async function showLayout(number) {
+  state.layout = number;
+  hideTooltip();
+  [x, y] = await layouts[number];
+  if (state.layout !== number) return; // another layout has been chosen in the meantime
+  for (const column of columns) column.useLayout(number);
+  if (columns[state.color]?.perLayout) state.coloring = coloring(columns[state.color]);
+  placePoints();
+  density = meanDensity();
+  byId("names").replaceChildren();
+  byId("links").replaceChildren();
+  drawSummary();
   drawLegend();
-  if (state.selection.length) drawBreakdown();
+  await drawColors({ moved: true });
+  if (state.layout !== number) return;
+  if (state.selection.length) plot.select(state.selection, { preventEvent: true });
+  await applyFilters();
+  if (!state.moved) await frame(points);
+  updateOpacity();
+  drawNames();
+  drawDetails();
 }
 
 function setLasso(on) {
@@ -60,6 +97,20 @@ function resetView() {
 
 function watchControls() {
   byId("color").addEventListener("change", ({ target }) => colorBy(target.value === "" ? null : Number(target.value)));
+  byId("layout").addEventListener("change", ({ target }) => showLayout(Number(target.value)));
+  byId("size").addEventListener("input", ({ target }) => {
+    state.size = 2 ** Number(target.value);
+    plot.set({ pointSize: pointSize() });
+    updateOpacity();
+  });
+  byId("opacity").addEventListener("input", ({ target }) => {
+    state.opacity = 2 ** Number(target.value);
+    updateOpacity();
+  });
+  byId("show-names").addEventListener("change", ({ target }) => {
+    state.names = target.checked;
+    drawNames();
+  });
   byId("lasso").addEventListener("click", () => setLasso(!lassoIsOn()));
   byId("reset").addEventListener("click", resetView);
   byId("zoom-in").addEventListener("click", () => zoomBy(0.6));
@@ -69,18 +120,26 @@ function watchControls() {
     byId("fold").setAttribute("aria-expanded", String(!folded));
     if (!state.moved) frame(points);
   });
-  canvas.addEventListener("mousedown", () => (state.moved = true));
-  canvas.addEventListener("wheel", () => (state.moved = true), { passive: true });
+  const take = () => {
+    state.moved = true;
+    flight++; // the reader takes over
+  };
+  canvas.addEventListener("mousedown", take);
+  canvas.addEventListener("wheel", take, { passive: true });
   darkMode.addEventListener("change", recolor);
   addEventListener("resize", () => requestAnimationFrame(() => state.moved || frame(points, { animate: false })));
 }
+
+const layouts = [];
+const takeLayout = (number) => Promise.all(["x", "y"].map((axis) => takeNumbers(`${axis}-${number}`, "f4")));
 
 async function start() {
   const problem = unsupported();
   if (problem) throw new Error(problem);
   fillPanel();
   const firstColumn = columns[state.color]?.load();
-  [x, y] = await Promise.all([takeNumbers("x", "f4"), takeNumbers("y", "f4")]);
+  layouts.push(takeLayout(0));
+  [x, y] = await layouts[0];
   await firstColumn;
   state.coloring = coloring(columns[state.color]);
   drawLegend(); // first, because the view is fitted next to the panel
@@ -93,15 +152,19 @@ async function start() {
   if (header.n > ALWAYS) keepPace();
   byId("message").hidden = true;
   performance.mark("first frame");
-  await Promise.all(columns.map((column) => column.load()));
+  drawNames();
+  for (let number = 1; number < header.layouts.length; number++) layouts.push(takeLayout(number));
+  await Promise.all([...layouts, ...columns.map((column) => column.load())]);
+  plot.subscribe("view", placeNames);
   watchSelection();
   watchHover();
+  watchDetails();
   watchSearch();
   watchControls();
   performance.mark("ready");
 }
 
 // For tests and for scripts.
-window.snekhorn = { state, scatterplot: null, ready: null };
+window.snekhorn = { state, columns, scatterplot: null, ready: null };
 window.snekhorn.ready = start();
 window.snekhorn.ready.catch(fail);

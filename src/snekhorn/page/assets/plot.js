@@ -5,18 +5,28 @@ const state = {
   n: header.n,
   color: header.color, // index of a column, or null
   coloring: null,
-  shown: null, // set of categories shown, or null for all
+  layout: 0, // index of the layout shown
+  filters: new Map(), // by index of the column
+  visible: null, // for each point, whether it passes all filters; null if there are none
   selection: [],
+  detailed: null, // the point whose details are shown
+  size: 1, // factors of the reader
+  opacity: 1,
+  names: null, // whether the names of categories are on the map; null chooses
   hovered: null,
   moved: false, // whether the reader has changed the view
 };
 const points = [];
 let x, y, plot, density;
 let drawing = Promise.resolve();
+let inTransition = false; // whether the points move to another layout
+let flight = 0; // number of the latest movement of the view
 
 const MARGIN = 24; // pixels around the points to which the view is fitted
 const CLOSEST = { all: 0.3, some: 0.04 }; // smallest camera distances when fitting, needed for points in one place
 const GRID = 128; // bins per side for the estimate of density
+const ANIMATED = 200000; // points that move smoothly to another layout; more would be slow
+const DIMMED = { one: [0.6, 0.6], several: [0.25, 0.3] }; // factor and limit of the opacity of points not selected
 const OUTLINED = 300; // larger selections are not outlined, because the outlines would run together
 
 // Scale the layout so that half of its longer side is 1.
@@ -26,7 +36,7 @@ function placePoints() {
   const half = Math.max(right - left, top - bottom) / 2 || 1;
   const [centreX, centreY] = [left / 2 + right / 2, bottom / 2 + top / 2];
   for (let row = 0; row < header.n; row++) {
-    points.push([(x[row] - centreX) / half, (y[row] - centreY) / half, 0]);
+    points[row] = [(x[row] - centreX) / half, (y[row] - centreY) / half, 0];
   }
 }
 
@@ -59,7 +69,7 @@ function shuffledRows() {
   return rows;
 }
 
-const pointSize = () => Math.max(1.25, Math.min(8, 60 * header.n ** -0.28));
+const pointSize = () => state.size * Math.max(1.25, Math.min(8, 60 * header.n ** -0.28));
 
 // The more points lie on top of each other in dense regions, the more transparent they are.
 function opacity(distance) {
@@ -67,7 +77,8 @@ function opacity(distance) {
   const size = Math.max(1, pointSize() * scale);
   const side = innerHeight / GRID / distance; // side of a bin in pixels
   const layers = (density / side ** 2) * (Math.PI / 4) * size ** 2;
-  return Math.max(0.2, Math.min(0.88, 1.4 / Math.sqrt(layers)));
+  const wanted = Math.max(0.2, Math.min(0.88, 1.4 / Math.sqrt(layers)));
+  return Math.max(0.02, Math.min(1, state.opacity * wanted));
 }
 
 function createPlot() {
@@ -86,8 +97,8 @@ function createPlot() {
     pointOutlineWidth: 2,
     pointOrder: shuffledRows(),
     opacity: opacity(distance),
-    opacityInactiveScale: 0.25,
-    opacityInactiveMax: 0.3,
+    opacityInactiveScale: DIMMED.several[0],
+    opacityInactiveMax: DIMMED.several[1],
     colorBy: "valueZ",
     pointColor: [SINGLE, SINGLE],
     lassoMinDelay: 0,
@@ -108,18 +119,32 @@ function themeColors() {
   };
 }
 
-function updateOpacity({ camera }) {
-  const wanted = opacity(camera.distance[0]);
+function updateOpacity() {
+  const wanted = opacity(plot.get("cameraDistance"));
   if (Math.abs(wanted / plot.get("opacity") - 1) > 0.03) plot.set({ opacity: wanted });
 }
 
-function drawColors() {
+// Draw the points in their colours; `moved` says that their positions have changed.
+function drawColors({ moved = false } = {}) {
   const { codes, colors } = state.coloring;
   for (let row = 0; row < codes.length; row++) points[row][2] = codes[row];
   plot.set({ pointColor: colors.map(themed) });
-  const options = { zDataType: "categorical", preventFilterReset: true, spatialIndex: plot.get("spatialIndex") };
-  drawing = drawing.then(() => plot.draw(points, options)); // wait for the previous draw
+  const options = { zDataType: "categorical", preventFilterReset: true };
+  if (!moved) options.spatialIndex = plot.get("spatialIndex");
+  const smooth = moved && header.n <= ANIMATED;
+  drawing = drawing.then(async () => { // wait for the previous draw
+    inTransition = smooth;
+    await plot.draw(points, { ...options, transition: smooth, transitionDuration: 700 });
+    inTransition = false;
+  });
   return drawing;
+}
+
+// Return the position in the window of a place in units of the points.
+function project([px, py]) {
+  const [tx, ty] = plot.get("cameraTarget");
+  const unit = (2 * plot.get("cameraDistance")) / innerHeight;
+  return [innerWidth / 2 + (px - tx) / unit, innerHeight / 2 - (py - ty) / unit];
 }
 
 // The part of the window that is not covered by the panel and the tools.
@@ -153,11 +178,30 @@ function framing(some) {
 
 function frame(some, { animate = true } = {}) {
   const { target, distance } = framing(some);
-  return plot.zoomToLocation(target, distance, { transition: animate, transitionDuration: 350 });
+  return flyTo(target, distance, animate ? 350 : 0);
 }
 
 function zoomBy(factor) {
-  const [tx, ty] = plot.get("cameraTarget");
   state.moved = true;
-  plot.zoomToLocation([tx, ty], plot.get("cameraDistance") * factor, { transition: true, transitionDuration: 150 });
+  return flyTo(plot.get("cameraTarget"), plot.get("cameraDistance") * factor, 150);
+}
+
+// Move the view in so many milliseconds. The library can do this too, but fails if points start to move meanwhile.
+function flyTo(target, distance, duration) {
+  const number = ++flight;
+  const [fromX, fromY] = plot.get("cameraTarget");
+  const from = plot.get("cameraDistance");
+  const start = performance.now();
+  return new Promise((done) => {
+    const step = () => {
+      if (number !== flight) return done(); // another movement has begun
+      const time = duration ? Math.min(1, (performance.now() - start) / duration) : 1;
+      const share = time * time * (3 - 2 * time);
+      const mix = (a, b) => a + (b - a) * share;
+      plot.zoomToLocation([mix(fromX, target[0]), mix(fromY, target[1])], mix(from, distance));
+      if (time < 1) requestAnimationFrame(step);
+      else done();
+    };
+    step();
+  });
 }

@@ -138,9 +138,13 @@ class Workers(Threads):
         """Submit a task, preferably to the worker of a piece; shared arguments may be nested in lists."""
         placed: dict[str, Any] = {}
         if piece is not None and self.addresses:
-            placed = {"workers": [self.addresses[piece % len(self.addresses)]], "allow_other_workers": True}
+            placed = {"workers": [self.address_of(piece)], "allow_other_workers": True}
         with config.set(LARGE_GRAPHS), reported_losses(self.client):
-            return self.client.submit(function, *map(_futures_in, args), pure=False, **placed)
+            return self.client.submit(function, *map(futures_in, args), pure=False, **placed)
+
+    def address_of(self, piece: int) -> str:
+        """Return the address of the worker of a piece."""
+        return self.addresses[piece % len(self.addresses)]
 
     def map_pieces(self, function: Callable[..., Any], *args: Any) -> list[Future]:
         """Submit ``function(rows, *args)`` for every range of rows, with the pieces of pieced arguments."""
@@ -156,7 +160,7 @@ class Workers(Threads):
     def fetch(self, futures: Sequence[Any]) -> list[Any]:
         """Return the results of tasks."""
         with reported_losses(self.client):
-            return list(self.client.gather([_futures_in(future) for future in futures]))
+            return list(self.client.gather([futures_in(future) for future in futures]))
 
     def wait_for(self, future: Future) -> None:
         """Wait until a task has ended."""
@@ -279,10 +283,11 @@ def _is_large(arg: Any) -> bool:
     return isinstance(arg, np.ndarray) and arg.ndim > 0
 
 
-def _futures_in(arg: Any) -> Any:
+def futures_in(arg: Any) -> Any:
+    """Replace shared values by their futures, also in lists."""
     if isinstance(arg, Shared):
         return arg.future
-    return [_futures_in(part) for part in arg] if isinstance(arg, list) else arg
+    return [futures_in(part) for part in arg] if isinstance(arg, list) else arg
 
 
 def _name_of(loop: Any) -> str:

@@ -94,6 +94,10 @@ class PiecedSums:
     def rough(self) -> bool:
         return self.state.rough
 
+    def restore(self, state: GridState) -> None:
+        """Continue from a state."""
+        self.state = state
+
     def __call__(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         workers = self.execution
         layout, settings = workers.share((Z, charges)), (self.kernel, self.accuracy, self.state)

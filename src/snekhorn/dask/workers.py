@@ -130,9 +130,9 @@ class Workers(Threads):
         x[:], largest = self.fetch([state])[0]
         return float(largest)
 
-    def share(self, value: Any) -> Shared:
-        """Make a value part of the graph, once for all tasks."""
-        return Shared(self.submit(_same, value))
+    def share(self, value: Any, piece: int | None = None) -> Shared:
+        """Make a value part of the graph, once for all tasks, or for those of a piece."""
+        return Shared(self.submit(_same, value, piece=piece))
 
     def submit(self, function: Callable[..., Any], *args: Any, piece: int | None = None) -> Future:
         """Submit a task, preferably to the worker of a piece; shared arguments may be nested in lists."""
@@ -201,7 +201,7 @@ def reported_losses(client: Client) -> Iterator[None]:
     except (CommClosedError, CancelledError, *CANCELLED) as error:
         raise LostClusterError(
             f"the connection to the Dask scheduler at {address} was lost ({type(error).__name__}); start the cluster "
-            "again, connect a new client, and run the same fit again."
+            "again, connect to it, and run the same fit again."
         ) from error
 
 

@@ -8,6 +8,7 @@ rounding errors. If there are too many of them, the sums are `rough`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,18 @@ class GridState:
     def noted(self, n_pairs: float) -> GridState:
         """Return the state after a layout with this many near pairs in all rows together."""
         return self if self.mesh is None else replace(self, mesh=self.mesh.noted(n_pairs))
+
+
+@runtime_checkable
+class SumsWithState(Protocol):
+    """Sums of charges from whose state another process can continue."""
+
+    @property
+    def state(self) -> GridState:
+        """State after the last sums."""
+
+    def restore(self, state: GridState) -> None:
+        """Continue from a state."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from ..runtime.execution import Execution, choose_execution, one_blas_thread
 from ..runtime.interrupts import delayed_interrupts
 from ..runtime.memory import limited_memory
 from ..runtime.user_warnings import warn
-from .checkpoints import Checkpoint, fit_affinity
+from .checkpoints import Checkpoint, fingerprint, fit_affinity
 from .embedding_input import EmbeddingInput
 from .layout_warnings import warn_of_layout
 from .resources import (
@@ -240,7 +240,7 @@ class NeighborEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embed
             self.check_resources(X)
         if self.starts_from_pca and not isinstance(X, tuple):
             check_squares(X)  # before the long computation of P
-        checkpoint = None if self.checkpoint is None else Checkpoint.open(self, X, n)
+        checkpoint = None if self.checkpoint is None else Checkpoint.open(self, fingerprint(X), n)
         P = X
         if affinity is not None:
             P = affinity.fit_transform(X) if checkpoint is None else fit_affinity(affinity, X, checkpoint, execution)

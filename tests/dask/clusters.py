@@ -30,7 +30,7 @@ def local_cluster(n_workers):
 
 @contextmanager
 def running_cluster(file):
-    """Start a scheduler, which writes its address to a file, and a worker, in processes; yield that of the scheduler."""
+    """Start a scheduler, which writes its address to a file, and a worker; yield the process of the scheduler."""
     place = ("--no-dashboard", "--scheduler-file", str(file))
     commands = {"dask_scheduler": ("--host", "127.0.0.1", "--port", "0"), "dask_worker": ("--nthreads", "1")}
     processes = [

@@ -51,10 +51,10 @@ def test_a_killed_worker(task, which, monkeypatch):
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of the client, when it closes
 def test_a_lost_scheduler(tmp_path, monkeypatch):
     model = snekhorn.dask.TSNEkhorn(**SETTINGS)
-    with running_cluster(tmp_path / "scheduler.json") as scheduler:
-        with Client(scheduler_file=str(tmp_path / "scheduler.json")) as client:
-            client.wait_for_workers(1)
-            kill_when_submitted(monkeypatch, "take_step", 20, scheduler.pid)
-            with pytest.raises(LostClusterError, match=r"scheduler at tcp://.* was lost .* run the same fit again"):
-                model.fit(in_chunks(unequal_groups()))
+    file = tmp_path / "scheduler.json"
+    with running_cluster(file) as scheduler, Client(scheduler_file=str(file)) as client:
+        client.wait_for_workers(1)
+        kill_when_submitted(monkeypatch, "take_step", 20, scheduler.pid)
+        with pytest.raises(LostClusterError, match=r"scheduler at tcp://.* was lost .* run the same fit again"):
+            model.fit(in_chunks(unequal_groups()))
     assert not hasattr(model, "embedding_")

@@ -17,6 +17,7 @@ from ..estimators.checkpoints import Checkpoint, restore_affinity, store_affinit
 from ..geometry.neighbor_graph import NeighborGraph
 from ..geometry.neighbor_search import find_neighbors
 from ..runtime.execution import Threads
+from ..runtime.progress import shown_stage
 from .graph_pieces import PiecedGraph, PiecedMatrix
 from .neighbor_pieces import find_neighbors_on_workers
 from .point_pieces import PointPieces
@@ -30,7 +31,7 @@ def fit_affinity_on_workers(
     found = None if checkpoint is None else checkpoint.load("affinity")
     if found is not None:
         return _cut_matrix(restore_affinity(affinity, found), workers)
-    affinity.fit_costs(_neighbors(affinity.metric, points, k, workers, checkpoint))
+    affinity.fit_costs(_neighbors(affinity, points, k, workers, checkpoint))
     P: PiecedMatrix = affinity.affinity_
     if checkpoint is not None:
         store_affinity(affinity, _whole_matrix(P), checkpoint)
@@ -38,13 +39,14 @@ def fit_affinity_on_workers(
 
 
 def _neighbors(
-    metric: str, points: PointPieces, k: int, workers: Workers, checkpoint: Checkpoint | None
+    affinity: Affinity, points: PointPieces, k: int, workers: Workers, checkpoint: Checkpoint | None
 ) -> PiecedGraph:
     """Search for the neighbours and store them, or restore them."""
     found = None if checkpoint is None else checkpoint.load("neighbors")
     if found is not None:
-        return _graph_of_lists(found, points, metric, workers)
-    graph = find_neighbors_on_workers(points, k, metric, workers)
+        return _graph_of_lists(found, points, affinity.metric, workers)
+    with shown_stage("neighbours", verbose=affinity.verbose):
+        graph = find_neighbors_on_workers(points, k, affinity.metric, workers)
     if checkpoint is not None:
         shape = (points.shape[0], k)
         indices, costs = (_whole(values, workers).reshape(shape) for values in (graph.indices, graph.costs))

@@ -20,12 +20,13 @@ from typing import Any
 import distributed.client
 import numpy as np
 from dask import config
-from distributed import Client, Future, KilledWorker, get_worker, wait
+from distributed import Client, Future, KilledWorker, as_completed, get_worker, wait
 from distributed.comm import CommClosedError
 from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..runtime.execution import Execution, Threads, one_blas_thread
+from ..runtime.progress import counted, is_shown
 
 Array = NDArray[Any]
 
@@ -159,8 +160,13 @@ class Workers(Threads):
 
     def fetch(self, futures: Sequence[Any]) -> list[Any]:
         """Return the results of tasks."""
+        wanted = [futures_in(future) for future in futures]
         with reported_losses(self.client):
-            return list(self.client.gather([futures_in(future) for future in futures]))
+            if is_shown():
+                with counted(len(wanted)) as done:
+                    for _ in as_completed(wanted):
+                        done()
+            return list(self.client.gather(wanted))
 
     def wait_for(self, future: Future) -> None:
         """Wait until a task has ended."""

@@ -26,7 +26,7 @@ from ..embedding.charge_grid import GridState
 from ..embedding.descent import DescentState
 from ..embedding.mesh import MeshState
 from ..errors import InputError
-from ..geometry.costs import NeighborGraph, build_cost
+from ..geometry.costs import NeighborGraph
 from ..geometry.distance_metrics import whitened
 from ..geometry.neighbor_search import graph_of_lists
 from ..geometry.preprocessing import ROWS_AT_ONCE
@@ -259,13 +259,7 @@ def _neighbors(affinity: Affinity, X: Any, checkpoint: Checkpoint, execution: Ex
     if (found := checkpoint.load("neighbors")) is not None:
         points, metric = whitened(X, affinity.metric, execution)
         return graph_of_lists(found["indices"], found["costs"], found["recall"], points, metric, execution)
-    graph: Any = build_cost(
-        X,
-        metric=affinity.metric,
-        n_neighbors=affinity.n_neighbors,
-        perplexity=affinity.graph_perplexity(),
-        execution=execution,
-    )
+    graph: Any = affinity.costs_of(X, execution)
     shape = (graph.n_points, -1)
     lists = {"indices": graph.indices.reshape(shape), "costs": graph.costs.reshape(shape), "recall": graph.recall}
     checkpoint.store("neighbors", lists)

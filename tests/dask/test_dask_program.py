@@ -91,7 +91,7 @@ def test_a_run_with_a_checkpoint_is_resumed(folder, two_workers, monkeypatch):
 )
 def test_options_that_a_cluster_cannot_serve(options, message, folder, monkeypatch):
     monkeypatch.setattr(cluster_session, "SECONDS_TO_CONNECT", 1)
-    said = _run(*COMMAND, *options, "--out", "found.npy", code=2)
+    said = _run(*COMMAND, *options, "--out", "found.parquet", code=2)
     assert message in said
     assert "reading" not in said
 

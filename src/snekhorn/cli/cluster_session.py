@@ -140,5 +140,5 @@ def _start(n_workers: int) -> Any:
         memory_limit="auto" if left is None else int(left / n_workers),  # above it, Dask restarts the worker
         dashboard_address="127.0.0.1:0",
         silence_logs=CRITICAL,  # the errors of tasks are raised in this process
-        preload=["snekhorn.dask.ignored_interrupts"],
+        preload=["snekhorn.dask.worker_setup"],
     )

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,10 +19,8 @@ from ..errors import NumericalOverflowError
 from ..runtime.execution import one_blas_thread
 from ..solvers.descent_steps import Momentum
 from .graph_tasks import rows_of
+from .worker_setup import keep_freed_memory
 from .workers import Array, LocalStarts, expanded, run_on_rows, worker_threads
-
-TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # settings of glibc's `mallopt`
-KEPT_BYTES = 1 << 30  # of freed memory that a worker keeps; with less, it asks the system for memory in every step
 
 
 @dataclass(frozen=True)
@@ -208,19 +203,6 @@ def scaled_piece(
     if least is not None:
         P = without_small(P, least)
     return LocalStarts(P.indptr.astype(np.int64)), *scaled_entries(P, scale, dtype)
-
-
-@cache
-def keep_freed_memory() -> None:
-    """Let the C library keep the memory of freed arrays for the next step.
-
-    Dask starts workers with settings that return it to the system at once, and a step would then spend a quarter of its
-    time on getting it back.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt is not None:
-        for setting in (TRIM_THRESHOLD, MMAP_THRESHOLD):
-            mallopt(setting, KEPT_BYTES)
 
 
 def _whole_layout(parts: list[LayoutPart]) -> tuple[Array, Array]:

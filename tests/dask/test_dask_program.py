@@ -130,6 +130,7 @@ def test_ctrl_c_reaches_all_processes_and_the_layout_is_kept(folder):
             return stop
 
         if __name__ == "__main__":
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # the tests may run where it is ignored
             descent._Descent.check = interrupt
             main()
     """

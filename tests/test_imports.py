@@ -27,13 +27,13 @@ ALLOWED = {
     "metrics": CORE | {"geometry"},
     "io": {"errors", "geometry", "runtime"},
     "anndata": {"affinities", "embedding", "errors", "estimators", "geometry", "io", "runtime"},
-    "dask": CORE | {"__init__", "__version__", "embedding", "estimators", "geometry", "solvers"},
+    "dask": CORE | {"__init__", "__version__", "affinities", "embedding", "estimators", "geometry", "solvers"},
     "colors": set(),
     "plots": {"colors", "errors", "geometry", "runtime"},
     "page": {"colors", "errors", "geometry", "runtime"},
     "datasets": {"errors", "geometry", "runtime"},
     "cli": CORE
-    | {"__init__", "affinities", "datasets", "embedding", "estimators", "geometry", "io", "metrics"}
+    | {"__init__", "affinities", "dask", "datasets", "embedding", "estimators", "geometry", "io", "metrics"}
     | {"page", "plots", "registry"}
     | PUBLIC,
     "__main__": {"cli"},

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from contextlib import contextmanager
 
 import dask.array as da
@@ -9,6 +11,7 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 from snekhorn.dask import graph_pieces, neighbor_pieces
+from snekhorn.dask.task_batch import TaskBatch
 from snekhorn.dask.workers import Workers
 from snekhorn.embedding import descent
 from snekhorn.geometry import neighbor_graph, neighbor_search
@@ -23,6 +26,25 @@ def local_cluster(n_workers):
     settings = {"processes": True, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
     with LocalCluster(n_workers=n_workers, **settings) as cluster, Client(cluster) as client:
         yield client
+
+
+@contextmanager
+def running_cluster(file):
+    """Start a scheduler, which writes its address to a file, and a worker; yield the process of the scheduler."""
+    place = ("--no-dashboard", "--scheduler-file", str(file))
+    commands = {"dask_scheduler": ("--host", "127.0.0.1", "--port", "0"), "dask_worker": ("--nthreads", "1")}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.{module}", *place, *options], stderr=subprocess.DEVNULL
+        )
+        for module, options in commands.items()
+    ]
+    try:
+        yield processes[0]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 def unequal_groups(n=N):
@@ -51,16 +73,25 @@ def work_as_for_many_points(monkeypatch):
 
 def kill_when_submitted(monkeypatch, name, which, pid):
     """Kill a process as soon as a task of this name has been submitted for the given time; return the kills."""
-    submit, kills, seen = Workers.submit, [], []
+    submit, send, kills, seen = Workers.submit, TaskBatch.send, [], []
+
+    def note(names):
+        before = len(seen)
+        seen.extend(found for found in names if found == name)
+        if before < which <= len(seen):
+            os.kill(pid, signal.SIGKILL)
+            kills.append(pid)
 
     def submit_and_kill(self, function, *args, **options):
         future = submit(self, function, *args, **options)
-        if function.__name__ == name:
-            seen.append(future.key)
-            if len(seen) == which:
-                os.kill(pid, signal.SIGKILL)
-                kills.append(pid)
+        note([function.__name__])
         return future
 
+    def send_and_kill(self, wanted):
+        futures = send(self, wanted)
+        note([task[0].__name__ for task in self.tasks.values()])
+        return futures
+
     monkeypatch.setattr(Workers, "submit", submit_and_kill)
+    monkeypatch.setattr(TaskBatch, "send", send_and_kill)
     return kills

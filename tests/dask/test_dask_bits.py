@@ -131,3 +131,12 @@ def test_callbacks_stop_the_descent():
     assert model.n_iter_ == 50
     assert [iteration for iteration, _ in seen] == [50]
     assert seen[0][1].shape == (N, 2)
+
+
+@pytest.mark.usefixtures("two_workers")
+@pytest.mark.parametrize("verbose", [True, False])
+def test_every_stage_shows_its_progress(verbose, capsys):
+    snekhorn.dask.TSNEkhorn(**SETTINGS, verbose=verbose).fit(in_chunks(unequal_groups()))
+    said = capsys.readouterr().err
+    for stage in ("neighbours", "affinity", "layout"):
+        assert (f"{stage}:" in said) == verbose

@@ -17,7 +17,7 @@ def no_search(monkeypatch):
     def work(*args):
         raise AssertionError("the long work has started")
 
-    monkeypatch.setattr("snekhorn.dask.dask_methods.find_neighbors_on_workers", work)
+    monkeypatch.setattr("snekhorn.dask.pieced_checkpoints.find_neighbors_on_workers", work)
 
 
 pytestmark = pytest.mark.usefixtures("no_search")
@@ -69,7 +69,7 @@ def test_types(X, message):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"metric": "manhattan"}, "metric='manhattan' is not supported on a Dask cluster with 3,600 points"),
+        ({"metric": "manhattan"}, "metric='manhattan' is not supported on a Dask cluster; leave it at its default"),
         ({"n_neighbors": None}, "n_neighbors=None is not supported"),
         ({"affinity": snekhorn.affinities.EntropicAffinity()}, "affinity=EntropicAffinity.. is not supported"),
         ({"balance": 0.0}, "balance=0.0 is not supported"),

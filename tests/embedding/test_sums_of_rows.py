@@ -16,13 +16,14 @@ CUTS = (slice(0, 700), slice(700, 701), slice(701, N))
 
 def _in_pieces(Z, charges, kernel, state):
     """Return the sums of every range of rows, each from a new object, and the state after them."""
-    parts, n_pairs = [], 0.0
-    for rows in CUTS:
-        sums = GridSums(kernel, ONE_THREAD, DEFAULT, state)
-        parts.append(sums(Z, charges, rows))
-        n_pairs += sums.pairs_of_rows
-    phi, slope = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return phi, slope, sums.state.noted(n_pairs)
+
+    def new_sums():
+        return GridSums(kernel, ONE_THREAD, DEFAULT, state)
+
+    far = new_sums().far_part(Z, charges)
+    near = [new_sums().near_part(Z, charges, rows) for rows in CUTS]
+    phi, slope = (np.concatenate(x) for x in zip(*[new_sums().joined(part, far) for part in near], strict=True))
+    return phi, slope, near[0].state.noted(sum(part.on_mesh.n_pairs for part in near))
 
 
 @pytest.mark.parametrize("kernel", Kernel)

@@ -17,6 +17,7 @@ from ..geometry.dense_cost import symmetrize_in_place
 from ..geometry.graph_unions import mean_with_transpose
 from ..runtime.checks import check_choice, check_perplexity, clamp_perplexity
 from ..runtime.execution import Execution, choose_execution, one_blas_thread
+from ..runtime.progress import shown_stage
 from ..runtime.sparse_format import check_sparse
 from ..runtime.user_warnings import warn
 from ..solvers.solve_report import UNREACHABLE, Reason, SolveReport, advice, explained
@@ -100,17 +101,20 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
         execution = choose_execution(self.n_jobs)
         check_choice(self.self_loops, "self_loops", (True, False))
         self.check_parameters()
-        costs = [
-            build_cost(
+        costs = [self.costs_of(X, execution)]
+        self.n_features_in_ = X.n_points if isinstance(X, NeighborGraph) else _count_columns(X)
+        return self.fit_costs(costs.pop())  # no reference is kept here, so that `compute` can free a large graph
+
+    def costs_of(self, X: Any, execution: Execution) -> Cost:
+        """Return the costs of X, and show the progress of the search for neighbours."""
+        with shown_stage("distances" if self.n_neighbors is None else "neighbours", verbose=bool(self.verbose)):
+            return build_cost(
                 X,
                 metric=self.metric,
                 n_neighbors=self.n_neighbors,
                 perplexity=self.graph_perplexity(),
                 execution=execution,
             )
-        ]
-        self.n_features_in_ = X.n_points if isinstance(X, NeighborGraph) else _count_columns(X)
-        return self.fit_costs(costs.pop())  # no reference is kept here, so that `compute` can free a large graph
 
     def fit_costs(self: Self, cost: Cost) -> Self:
         """Compute the affinity of these costs."""

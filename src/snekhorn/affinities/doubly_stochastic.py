@@ -100,7 +100,7 @@ class DoublyStochasticAffinity(Affinity):
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
         cost = cost.symmetrized().in_own_units()
-        with show_progress("Sinkhorn and Newton", verbose=self.verbose) as progress:
+        with show_progress("affinity", verbose=self.verbose, tol=self.tol) as progress:
             scaling = _Scaling(cost, progress, self_loops=self.self_loops, tol=self.tol, max_iter=self.max_iter)
             if self.bandwidth is None:
                 target = float(np.log(self.usable_perplexity(self.perplexity, cost)))

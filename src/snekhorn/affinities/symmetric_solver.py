@@ -133,7 +133,7 @@ class SymmetricSolver:
     def _climb(self, dual: SymmetricDual, x: Array) -> Outcome:
         """Run the solver from x."""
         max_iter = MAX_ITER[self.solver] if self.max_iter is None else self.max_iter
-        with show_progress(f"SEA, {self.solver}", verbose=self.verbose) as progress:
+        with show_progress("affinity", verbose=self.verbose, tol=self.tol) as progress:
             if self.solver == "newton":
                 point, passes = settled(dual, x)
                 outcome = maximize(dual, point, tol=self.tol, max_iter=max_iter, progress=progress)

@@ -13,9 +13,9 @@ from ..io import Layouts, Table, write_layouts
 from ..io.h5ad_layouts import H5AD, write_h5ad
 from ..io.layout_files import LAYOUT_SUFFIXES
 from ..io.table_files import check_input
-from ..registry import METHODS
 from ..runtime.checks import check_jobs
 from . import options
+from .cluster_session import Cluster, fit_on_cluster
 from .input_points import Points, Source, read_points
 from .layout_names import LayoutValues
 from .layout_report import LayoutReport, measure
@@ -77,6 +77,8 @@ def embed(  # noqa: PLR0913
     init: Annotated[Literal["pca", "spectral", "random"], typer.Option(help="Initial layout.")] = "pca",
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
+    workers: options.Workers = None,
+    dask: options.DaskAddress = None,
     max_memory: options.MaxMemory = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Table: .parquet, .csv, .tsv, .arrow, .feather, .npy or .h5ad.")
@@ -118,6 +120,8 @@ def embed(  # noqa: PLR0913
     snekhorn embed cells.h5ad --label leiden --perplexity 10,30,100 --plot sheet.png
 
     snekhorn embed cells.h5ad --label leiden --exaggeration 1,1.5,2 --plot sheet.png
+
+    snekhorn embed folder-of-blocks --workers 4 --checkpoint state
     """
     with session(as_json=as_json, quiet=quiet, debug=debug) as run:
         check_input(input)
@@ -143,14 +147,16 @@ def embed(  # noqa: PLR0913
             colors=colors,
         )
         outputs.check(source.files, force=force, several=values.several)
+        cluster = Cluster(workers, dask)
+        cluster.check(method, several=values.several)
         if checkpoint is not None:
             _check_checkpoint(run, checkpoint, several=values.several)
         if image is not None and outputs.html is None:
             raise InputError(f"--image {image} is shown on the page, which was not requested; pass --html.")
         if dimensions != 2 and outputs.html is not None:
             raise InputError(f"the page is 2-dimensional, but --dimensions is {dimensions}; use --out or --plot.")
-        model = METHODS[method].load()(
-            **METHODS[method].parameters,
+        model = cluster.model(
+            method,
             n_components=dimensions,
             metric=metric,
             balance=parse_balance(balance),
@@ -165,19 +171,20 @@ def embed(  # noqa: PLR0913
             checkpoint=checkpoint,
         )
         model.check_parameters()  # before a long file is read
-        points = read_points(
-            run,
-            source,
-            metric=metric,
-            pca=pca,
-            standardize=standardize,
-            seed=seed,
-            n_jobs=jobs,
-            check_resources=model.check_resources,
-        )
-        _check_colors(points.table, colors)
-        thumbnails = read_images(points.table, image, input.parent)
-        fitted = _fit(run, model, points.X, values)
+        with cluster.connected(run) as client:
+            points = read_points(
+                run,
+                source,
+                metric=metric,
+                pca=pca,
+                standardize=standardize,
+                seed=seed,
+                n_jobs=jobs,
+                check_resources=model.check_resources if client is None else None,
+            )
+            _check_colors(points.table, colors)
+            thumbnails = read_images(points.table, image, input.parent)
+            fitted = _fit(run, model, points.X, values, client)
         report = LayoutReport.of(input, method, points, fitted)
         if scores and not run.interrupted:
             _measure(run, report, points, fitted, metric, jobs)
@@ -222,8 +229,13 @@ def _check_colors(table: Table, colors: Iterable[str]) -> None:
             raise InputError(f"--color: there is no column {name!r}; {did_you_mean(name, known)}")
 
 
-def _fit(run: Session, model: NeighborEmbedding, X: Any, values: LayoutValues) -> dict[str, NeighborEmbedding]:
-    """Compute a layout for each pair of values, by key; after an interrupt, return the finished layouts."""
+def _fit(
+    run: Session, model: NeighborEmbedding, X: Any, values: LayoutValues, client: Any
+) -> dict[str, NeighborEmbedding]:
+    """Compute a layout for each pair of values, by key; after an interrupt, return the finished layouts.
+
+    `client` is that of a Dask cluster, or None.
+    """
     from ..estimators.sweep import sweep
     from .doctor_command import compiled_code
 
@@ -237,7 +249,7 @@ def _fit(run: Session, model: NeighborEmbedding, X: Any, values: LayoutValues) -
             several = sweep(model, X, values.perplexities, exaggerations=values.exaggerations)
         else:  # unlike the models of a sweep, this one can place new points
             model.set_params(perplexity=values.perplexities[0], exaggeration=values.exaggerations[0])
-            several = iter([model.fit(X)])
+            several = iter([model.fit(X) if client is None else fit_on_cluster(model, X, client)])
         try:
             for fitted in several:
                 found[values.key(fitted)] = fitted

@@ -40,7 +40,7 @@ PANELS = {
         "escape_formulas",
         "force",
     ),
-    "Running": ("jobs", "max_memory", "checkpoint", "as_json", "quiet", "debug"),
+    "Running": ("jobs", "workers", "dask", "max_memory", "checkpoint", "as_json", "quiet", "debug"),
 }
 PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
 

@@ -101,6 +101,14 @@ Balance = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Random seed; results are reproducible bit for bit.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", help="Number of threads.  (default: all cores)")]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, help="Start a Dask cluster of this many processes on this machine, and use it."),
+]
+DaskAddress = Annotated[
+    str | None,
+    typer.Option("--dask", help="Use a running Dask cluster: the address of its scheduler.", metavar="ADDRESS"),
+]
 MaxMemory = Annotated[
     str | None,
     typer.Option(

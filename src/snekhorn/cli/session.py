@@ -95,6 +95,11 @@ class Session:
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 3)
             self._report_warnings()
 
+    def say(self, text: str) -> None:
+        """Print a line that is not part of the results."""
+        if not self.quiet:
+            typer.echo(text, err=True)
+
     def note(self, text: str) -> None:
         """Print a note and add it to the results."""
         self.warnings.append(text)

@@ -13,6 +13,7 @@ from ..embedding.descent import EmbeddingReport
 from ..embedding.objective import Objective
 from ..errors import InputError
 from ..estimators import methods
+from ..estimators.checkpoints import Checkpoint
 from ..estimators.layout_parts import DENSE_LIMIT
 from ..estimators.neighbor_embedding import PULL, SETTLING_ITER, NeighborEmbedding
 from ..estimators.parameters import EmbeddingParameters
@@ -22,9 +23,9 @@ from ..geometry.inputs import check_layout
 from ..runtime.execution import choose_execution, one_blas_thread
 from .cluster_checks import check_workers, find_client
 from .layout_pieces import make_pieced_objective, take_steps_on_workers
-from .neighbor_pieces import find_neighbors_on_workers
+from .pieced_checkpoints import fit_affinity_on_workers
 from .point_pieces import PointPieces, check_dask_array, load_points
-from .workers import Workers, row_ranges
+from .workers import LostClusterError, Workers, row_ranges
 
 # Attributes of a fitted model.
 FITTED = (
@@ -52,7 +53,7 @@ class DaskEmbedding(NeighborEmbedding):
     **parameters
         Other parameters are those of `snekhorn.estimators.NeighborEmbedding`. Some values are not supported on a
         cluster: other metrics than Euclidean and cosine ones, `n_neighbors=None`, an `affinity`, `balance=0`,
-        `latent_self_loops=False`, `init="spectral"`, `optimizer="adam"`, `method="exact"` and a `checkpoint`.
+        `latent_self_loops=False`, `init="spectral"`, `optimizer="adam"` and `method="exact"`.
 
     Attributes
     ----------
@@ -117,31 +118,40 @@ class DaskEmbedding(NeighborEmbedding):
         """Write the fitted estimator to a file for `snekhorn.load`, which returns one for a single machine."""
         self.to_local().save(path)
 
-    def to_local(self) -> NeighborEmbedding:
-        """Return the fitted estimator as one for a single machine; X is loaded into memory."""
+    def to_local(self, X: Any = None) -> NeighborEmbedding:
+        """Return the fitted estimator as one for a single machine; X is loaded into memory, unless it is passed."""
         check_is_fitted(self)
         model = self._unfitted()
         for name in FITTED:
             setattr(model, name, getattr(self, name))
-        X = find_client(self.client).compute(self._points).result()
+        if X is None:
+            X = find_client(self.client).compute(self._points).result()
         model.keep_reference(np.ascontiguousarray(X, dtype=self.embedding_.dtype))
         return model
 
-    @one_blas_thread()
     def _fit(self, X: Any, *, align: Any, align_rows: Any, pull: float) -> None:
-        check_dask_array(X)
-        self.check_parameters()
         if align is not None or align_rows is not None or pull:
             raise InputError(
                 f"align is not supported on a Dask cluster; use snekhorn.{type(self).__name__} on one machine."
             )
+        try:
+            self._fit_on_workers(X)
+        except LostClusterError as error:
+            if self.checkpoint is None:
+                raise
+            raise LostClusterError(f"{error} It resumes from the checkpoint {self.checkpoint}.") from error
+
+    @one_blas_thread()
+    def _fit_on_workers(self, X: Any) -> None:
+        check_dask_array(X)
+        self.check_parameters()
         n = X.shape[0]
         Z = None if isinstance(self.init, str) else check_layout(self.init, (n, self.n_components))
         client = find_client(self.client)
         if n <= DENSE_LIMIT:
             self._fit_here(X)
             return
-        self._check_support(n)
+        self.check_support()
         addresses = check_workers(client)
         n_threads = choose_execution(self.n_jobs).n_threads
         points = load_points(X, client, addresses, n_threads)
@@ -150,13 +160,19 @@ class DaskEmbedding(NeighborEmbedding):
         k = count_neighbors(affinity.n_neighbors, n, affinity.graph_perplexity())
         assert k is not None
         workers = Workers(n_threads, client, row_ranges(n, len(addresses)), addresses)
-        affinity.fit_costs(find_neighbors_on_workers(points, k, affinity.metric, workers))
+        checkpoint = None if self.checkpoint is None else Checkpoint.open(self, points.fingerprint(), n)
+        P = fit_affinity_on_workers(affinity, points, k, workers, checkpoint)
         self._keep_report_of(affinity)
-        if Z is None:
-            Z = self.initial_layout(points, affinity.affinity_)
-        objective = make_pieced_objective(affinity.affinity_, self.latent.kernel)
-        del affinity, points  # which frees memory of the workers
-        Z, report = self._descend(objective, Z, self.schedule(), steps=take_steps_on_workers)
+        start = None if checkpoint is None else checkpoint.load("layout")
+        if start is not None:
+            Z = start.Z
+        elif Z is None:
+            Z = self.initial_layout(points, P)
+        objective = make_pieced_objective(P, self.latent.kernel)
+        del affinity, points, P  # which frees memory of the workers
+        keep = None if checkpoint is None else checkpoint.keep
+        how = {"start": start, "keep": keep, "steps": take_steps_on_workers}
+        Z, report = self._descend(objective, Z, self.schedule(), **how)
         self._finish(X, None, objective, Z, report)
 
     def _keep(self, X: Any, P: Any, objective: Objective, Z: NDArray[Any], report: EmbeddingReport) -> None:
@@ -176,7 +192,7 @@ class DaskEmbedding(NeighborEmbedding):
             setattr(self, name, getattr(model, name))
         self._points = X
 
-    def _check_support(self, n: int) -> None:
+    def check_support(self) -> None:
         """Raise for values that only a single machine supports."""
         supported: dict[str, bool] = {
             "metric": self.metric in DIRECT_METRICS,
@@ -187,12 +203,11 @@ class DaskEmbedding(NeighborEmbedding):
             "init": not isinstance(self.init, str) or self.init in ("pca", "random"),
             "optimizer": self.optimizer == "momentum",
             "method": self.method in ("auto", "fft"),
-            "checkpoint": self.checkpoint is None,
         }
         for name in (name for name, is_supported in supported.items() if not is_supported):
             raise InputError(
-                f"{name}={getattr(self, name)!r} is not supported on a Dask cluster with {n:,} points; leave it at its "
-                f"default, or use snekhorn.{type(self).__name__} on one machine."
+                f"{name}={getattr(self, name)!r} is not supported on a Dask cluster; leave it at its default, or "
+                "compute the layout on one machine."
             )
 
     def initial_layout(self, X: Any, P: Any) -> NDArray[Any]:

@@ -1,8 +1,10 @@
 """Lay out points on the workers of a Dask cluster.
 
-Every task moves the points of one range of rows. It gets the positions and charges of all points, as the parts that the
-tasks of the step before have returned, and its own rows of P. The value of a point does not depend on the points that
-move in the same task, so the layout is the same, to the last bit, for any number of workers.
+A step consists of one task for the far part of the field of all points, which takes the transforms, and of two tasks
+for every range of rows. The first of these adds up the near pairs and the attraction, while the far part is computed;
+the second moves the points. All tasks but the last get the positions and charges of all points, as the parts that the
+tasks of the step before have returned. The value of a point does not depend on the points that move in the same task,
+so the layout is the same, to the last bit, for any number of workers.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from . import layout_tasks
 from .graph_pieces import PiecedMatrix
 from .layout_tasks import LayoutPart, Motion, StepSettings
 from .row_shuffle import permuted_pieces
+from .task_batch import TaskBatch
 from .workers import Array, EdgeArray, Pieces, RowStarts, Workers
 
 
@@ -91,12 +94,15 @@ class PiecedSums:
     def rough(self) -> bool:
         return self.state.rough
 
+    def restore(self, state: GridState) -> None:
+        """Continue from a state."""
+        self.state = state
+
     def __call__(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         workers = self.execution
-        layout = workers.share((Z, charges))
-        found = workers.fetch(
-            workers.map_pieces(layout_tasks.sums_at_rows, layout, self.kernel, self.accuracy, self.state)
-        )
+        layout, settings = workers.share((Z, charges)), (self.kernel, self.accuracy, self.state)
+        far = workers.submit(layout_tasks.far_part, layout, *settings, piece=0)
+        found = workers.fetch(workers.map_pieces(layout_tasks.sums_at_rows, layout, far, *settings))
         phi, slope, n_pairs, states = zip(*found, strict=True)
         self.state = states[0].noted(sum(n_pairs))
         return np.concatenate(phi), np.concatenate(slope)
@@ -143,13 +149,17 @@ def take_steps_on_workers(
     settings = StepSettings(sums.kernel, sums.accuracy, phase.exaggeration, rate)
     starts = [LayoutPart(Z[own], charges[own], sums.state) for own in workers.ranges]
     motions = [Motion(optimizer.velocity[own], optimizer.gains[own]) for own in workers.ranges]
-    states = workers.map_pieces(layout_tasks.state_of_piece, Pieces(starts), Pieces(motions))
-    pulls = Pieces([None if pull is None else pull[own] for own in workers.ranges])
+    states: list[Any] = workers.map_pieces(layout_tasks.state_of_piece, Pieces(starts), Pieces(motions))
+    pulls = [None if pull is None else workers.share(pull[own]) for own in workers.ranges]
+    batch, pieces = TaskBatch(workers), range(len(workers.ranges))
     for momentum in momenta:
-        parts, motions = workers.split(states, 2)
-        arguments = (parts, Pieces(motions), Pieces([rows.parts_of(i) for i in range(len(parts))]), pulls)
-        states = workers.map_pieces(layout_tasks.take_step, *arguments, settings, momentum)
-    ends: list[tuple[LayoutPart, Motion]] = workers.fetch(states)
+        parts = [batch.add(layout_tasks.part_of_state, states[i], piece=i) for i in pieces]
+        far = batch.add(layout_tasks.far_field, parts, settings, piece=0, first=True)
+        for i, own in enumerate(workers.ranges):
+            forces = batch.add(layout_tasks.forces_of_pairs, own, parts, rows.parts_of(i), settings, piece=i)
+            arguments = (own, states[i], forces, far, pulls[i], settings, momentum)
+            states[i] = batch.add(layout_tasks.take_step, *arguments, piece=i)
+    ends: list[tuple[LayoutPart, Motion]] = workers.fetch(batch.send(states))
     for _ in range(ends[0][0].n_steps):
         count()
     sums.state = layout_tasks.grid_after([part for part, _ in ends])

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ..embedding.affinity_rows import AffinityRows, negligible_below, scaled_entries, without_small
-from ..embedding.charge_grid import GridState, GridSums
+from ..embedding.charge_grid import GridState, GridSums, RowSums
 from ..embedding.charge_sums import Kernel
+from ..embedding.mesh_parts import FarPart
 from ..embedding.mesh_size import Accuracy
 from ..embedding.normalizations import step_of_charges
 from ..embedding.objective import largest_coordinate
@@ -21,10 +19,8 @@ from ..errors import NumericalOverflowError
 from ..runtime.execution import one_blas_thread
 from ..solvers.descent_steps import Momentum
 from .graph_tasks import rows_of
+from .worker_setup import keep_freed_memory
 from .workers import Array, LocalStarts, expanded, run_on_rows, worker_threads
-
-TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # settings of glibc's `mallopt`
-KEPT_BYTES = 1 << 30  # of freed memory that a worker keeps; with less, it asks the system for memory in every step
 
 
 @dataclass(frozen=True)
@@ -61,6 +57,14 @@ class Motion:
 
 
 @dataclass(frozen=True)
+class PairForces:
+    """What a step of a piece needs, apart from the far part of the field: near parts of sums, and the attraction."""
+
+    near: RowSums
+    attraction: Array
+
+
+@dataclass(frozen=True)
 class StepSettings:
     """What all steps of a phase have in common."""
 
@@ -85,6 +89,11 @@ def state_of_piece(rows: slice, part: LayoutPart, motion: Motion) -> tuple[Layou
     return part, motion
 
 
+def part_of_state(state: tuple[LayoutPart, Motion]) -> LayoutPart:
+    """Return what other pieces need of the state of a piece."""
+    return state[0]
+
+
 def grid_after(parts: list[LayoutPart]) -> GridState:
     """Return the state of the sums after the step that has returned these parts."""
     grid, n_pairs = parts[0].grid, [part.n_pairs for part in parts if part.n_pairs is not None]
@@ -92,54 +101,86 @@ def grid_after(parts: list[LayoutPart]) -> GridState:
 
 
 @one_blas_thread()
+def far_field(parts: list[LayoutPart], settings: StepSettings) -> FarPart | None:
+    """Return the far part of the field of all points, or None if the layout has overflowed."""
+    keep_freed_memory()
+    if parts[0].overflowed:
+        return None
+    sums = GridSums(settings.kernel, worker_threads(), settings.accuracy, grid_after(parts))
+    try:
+        return sums.far_part(*_whole_layout(parts))
+    except NumericalOverflowError:
+        return None
+
+
+@one_blas_thread()
+def forces_of_pairs(
+    rows: slice, parts: list[LayoutPart], piece: list[Any], settings: StepSettings
+) -> PairForces | None:
+    """Return what near pairs and similar pairs of points contribute, or None if the layout has overflowed."""
+    keep_freed_memory()
+    if parts[0].overflowed:
+        return None
+    execution, (Z, charges) = worker_threads(), _whole_layout(parts)
+    sums = GridSums(settings.kernel, execution, settings.accuracy, grid_after(parts))
+    try:
+        largest = largest_coordinate(Z, execution)
+        near = sums.near_part(Z, charges, rows)
+    except NumericalOverflowError:
+        return None
+    attraction = np.empty(Z.shape)  # only the rows of the piece are used
+    attraction[rows] = -0.0  # adding to it then changes no bit, not even the sign of zero
+    starts, indices, data = piece
+    attracted = RowsOfPiece(expanded(starts, rows, len(Z)), indices, data, execution, rows)
+    student = settings.kernel is Kernel.STUDENT
+    attracted.attract(Z, largest, 4.0 * settings.exaggeration, attraction, student=student)
+    return PairForces(near, attraction[rows].copy())
+
+
+@one_blas_thread()
 def take_step(
     rows: slice,
-    parts: list[LayoutPart],
-    motion: Motion,
-    piece: list[Any],
+    state: tuple[LayoutPart, Motion],
+    forces: PairForces | None,
+    far: FarPart | None,
     pull: Array | None,
     settings: StepSettings,
     momentum: float,
 ) -> tuple[LayoutPart, Motion]:
     """Move the points of a piece by one step, and update their charges."""
-    keep_freed_memory()
-    own = _own_part(parts, rows)
-    if own.overflowed:
-        return own, motion
-    execution, grid = worker_threads(), grid_after(parts)
-    Z, charges = (np.concatenate([getattr(part, name) for part in parts]) for name in ("Z", "charges"))
-    try:
-        largest = largest_coordinate(Z, execution)
-        sums = GridSums(settings.kernel, execution, settings.accuracy, grid)
-        phi, slope = sums(Z, charges, rows)
-    except NumericalOverflowError:
-        return replace(own, overflowed=True), motion
-    new_charges, repulsion = step_of_charges(charges[rows], phi, slope, execution, self_loops=True)
-    gradient = np.empty(Z.shape)  # only the rows of the piece are used
-    gradient[rows] = repulsion
-    starts, indices, data = piece
-    attracted = RowsOfPiece(expanded(starts, rows, len(Z)), indices, data, execution, rows)
-    student = settings.kernel is Kernel.STUDENT
-    attracted.attract(Z, largest, 4.0 * settings.exaggeration, gradient, student=student)
-    gradient = gradient[rows]
+    part, motion = state
+    if forces is None or far is None:
+        return replace(part, overflowed=True), motion
+    execution = worker_threads()
+    sums = GridSums(settings.kernel, execution, settings.accuracy)
+    phi, slope = sums.joined(forces.near, far)
+    charges, gradient = step_of_charges(part.charges, phi, slope, execution, self_loops=True)
+    gradient += forces.attraction
     if pull is not None:
         gradient /= pull
-    optimizer = Momentum(own.Z.shape, execution)
+    optimizer = Momentum(part.Z.shape, execution)
     optimizer.velocity, optimizer.gains = motion.velocity.copy(), motion.gains.copy()
-    moved = own.Z.copy()
-    optimizer.step(moved, gradient, settings.rate, momentum)
-    part = LayoutPart(moved, new_charges, sums.state, sums.pairs_of_rows, own.n_steps + 1)
-    return part, Motion(optimizer.velocity, optimizer.gains)
+    Z = part.Z.copy()
+    optimizer.step(Z, gradient, settings.rate, momentum)
+    moved = LayoutPart(Z, charges, forces.near.state, forces.near.on_mesh.n_pairs, part.n_steps + 1)
+    return moved, Motion(optimizer.velocity, optimizer.gains)
+
+
+@one_blas_thread()
+def far_part(layout: tuple[Array, Array], kernel: Kernel, accuracy: Accuracy, state: GridState) -> FarPart:
+    """Return the far part of the field of all points."""
+    return GridSums(kernel, worker_threads(), accuracy, state).far_part(*layout)
 
 
 @one_blas_thread()
 def sums_at_rows(
-    rows: slice, layout: tuple[Array, Array], kernel: Kernel, accuracy: Accuracy, state: GridState
+    rows: slice, layout: tuple[Array, Array], far: FarPart, kernel: Kernel, accuracy: Accuracy, state: GridState
 ) -> tuple[Array, Array, float, GridState]:
     """Return the field and its gradient at the points of a piece, the number of near pairs, and the new state."""
     sums = GridSums(kernel, worker_threads(), accuracy, state)
-    phi, slope = sums(*layout, rows)
-    return phi.copy(), slope.copy(), sums.pairs_of_rows, sums.state
+    near = sums.near_part(*layout, rows)
+    phi, slope = sums.joined(near, far)
+    return phi.copy(), slope.copy(), near.on_mesh.n_pairs, near.state
 
 
 def count_negligible(rows: slice, data: Array, scale: np.float64, n: int) -> int:
@@ -164,19 +205,6 @@ def scaled_piece(
     return LocalStarts(P.indptr.astype(np.int64)), *scaled_entries(P, scale, dtype)
 
 
-@cache
-def keep_freed_memory() -> None:
-    """Let the C library keep the memory of freed arrays for the next step.
-
-    Dask starts workers with settings that return it to the system at once, and a step would then spend a quarter of its
-    time on getting it back.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt is not None:
-        for setting in (TRIM_THRESHOLD, MMAP_THRESHOLD):
-            mallopt(setting, KEPT_BYTES)
-
-
-def _own_part(parts: list[LayoutPart], rows: slice) -> LayoutPart:
-    starts = np.cumsum([0, *(len(part.Z) for part in parts)])
-    return parts[int(np.searchsorted(starts, rows.start))]
+def _whole_layout(parts: list[LayoutPart]) -> tuple[Array, Array]:
+    """Return the positions and charges of all points."""
+    return np.concatenate([part.Z for part in parts]), np.concatenate([part.charges for part in parts])

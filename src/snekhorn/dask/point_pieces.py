@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..embedding.initial_layout import layout_of_components, rounding
 from ..errors import InputError, InputTypeError
+from ..estimators.checkpoints import joined_hashes
 from ..geometry.block_components import leading_axes
 from ..geometry.column_statistics import ROWS_AT_ONCE
 from ..geometry.inputs import check_largest
@@ -53,6 +54,11 @@ class PointPieces:
         ):
             out[place] = part
         return out
+
+    def fingerprint(self) -> str:
+        """Return the hash of the points that a checkpoint stores, the same as that of an array."""
+        hashes = self.workers.fetch(self.workers.map_pieces(point_tasks.hashes_of_rows, self.parts))
+        return joined_hashes([(self.shape, self.dtype, [block for part in hashes for block in part])])
 
     def to_array(self) -> Array:
         """Return all rows."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..estimators.checkpoints import block_hashes
 from ..geometry.block_components import COLUMNS_AT_ONCE, add_products
 from ..geometry.column_statistics import ROWS_AT_ONCE
 from ..geometry.row_products import row_products
@@ -38,6 +39,11 @@ def summary(rows: slice, points: Array) -> Summary:
         return Summary(lowest, highest, None)
     row, column = np.argwhere(~np.isfinite(points))[0]
     return Summary(lowest, highest, (rows.start + int(row), int(column), float(points[row, column])))
+
+
+def hashes_of_rows(rows: slice, points: Array) -> list[bytes]:
+    """Return the hashes of blocks of rows, which end where the blocks of all rows do."""
+    return block_hashes(points)
 
 
 def rows_at(rows: slice, points: Array, wanted: NDArray[np.intp]) -> Array:

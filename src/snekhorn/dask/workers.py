@@ -20,12 +20,13 @@ from typing import Any
 import distributed.client
 import numpy as np
 from dask import config
-from distributed import Client, Future, KilledWorker, get_worker, wait
+from distributed import Client, Future, KilledWorker, as_completed, get_worker, wait
 from distributed.comm import CommClosedError
 from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..runtime.execution import Execution, Threads, one_blas_thread
+from ..runtime.progress import counted, is_shown
 
 Array = NDArray[Any]
 
@@ -130,17 +131,21 @@ class Workers(Threads):
         x[:], largest = self.fetch([state])[0]
         return float(largest)
 
-    def share(self, value: Any) -> Shared:
-        """Make a value part of the graph, once for all tasks."""
-        return Shared(self.submit(_same, value))
+    def share(self, value: Any, piece: int | None = None) -> Shared:
+        """Make a value part of the graph, once for all tasks, or for those of a piece."""
+        return Shared(self.submit(_same, value, piece=piece))
 
     def submit(self, function: Callable[..., Any], *args: Any, piece: int | None = None) -> Future:
         """Submit a task, preferably to the worker of a piece; shared arguments may be nested in lists."""
         placed: dict[str, Any] = {}
         if piece is not None and self.addresses:
-            placed = {"workers": [self.addresses[piece % len(self.addresses)]], "allow_other_workers": True}
+            placed = {"workers": [self.address_of(piece)], "allow_other_workers": True}
         with config.set(LARGE_GRAPHS), reported_losses(self.client):
-            return self.client.submit(function, *map(_futures_in, args), pure=False, **placed)
+            return self.client.submit(function, *map(futures_in, args), pure=False, **placed)
+
+    def address_of(self, piece: int) -> str:
+        """Return the address of the worker of a piece."""
+        return self.addresses[piece % len(self.addresses)]
 
     def map_pieces(self, function: Callable[..., Any], *args: Any) -> list[Future]:
         """Submit ``function(rows, *args)`` for every range of rows, with the pieces of pieced arguments."""
@@ -155,8 +160,13 @@ class Workers(Threads):
 
     def fetch(self, futures: Sequence[Any]) -> list[Any]:
         """Return the results of tasks."""
+        wanted = [futures_in(future) for future in futures]
         with reported_losses(self.client):
-            return list(self.client.gather([_futures_in(future) for future in futures]))
+            if is_shown():
+                with counted(len(wanted)) as done:
+                    for _ in as_completed(wanted):
+                        done()
+            return list(self.client.gather(wanted))
 
     def wait_for(self, future: Future) -> None:
         """Wait until a task has ended."""
@@ -197,7 +207,7 @@ def reported_losses(client: Client) -> Iterator[None]:
     except (CommClosedError, CancelledError, *CANCELLED) as error:
         raise LostClusterError(
             f"the connection to the Dask scheduler at {address} was lost ({type(error).__name__}); start the cluster "
-            "again, connect a new client, and run the same fit again."
+            "again, connect to it, and run the same fit again."
         ) from error
 
 
@@ -279,10 +289,11 @@ def _is_large(arg: Any) -> bool:
     return isinstance(arg, np.ndarray) and arg.ndim > 0
 
 
-def _futures_in(arg: Any) -> Any:
+def futures_in(arg: Any) -> Any:
+    """Replace shared values by their futures, also in lists."""
     if isinstance(arg, Shared):
         return arg.future
-    return [_futures_in(part) for part in arg] if isinstance(arg, list) else arg
+    return [futures_in(part) for part in arg] if isinstance(arg, list) else arg
 
 
 def _name_of(loop: Any) -> str:

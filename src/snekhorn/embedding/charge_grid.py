@@ -8,6 +8,7 @@ rounding errors. If there are too many of them, the sums are `rough`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from ..runtime.execution import Execution
 from .charge_sums import Array, DirectSums, Field, Kernel
 from .far_points import outside_densest_box
 from .mesh import LARGEST_CHARGE, Mesh, MeshField, MeshState, corners
+from .mesh_parts import FarPart, NearPart
 from .mesh_size import DEFAULT, TIGHT, Accuracy, choose_radius, widest_extent
 
 MOST_PAIRS = 2**27  # pairs summed directly, in the time of a step on the largest mesh; with fewer, more sums are rough
@@ -51,6 +53,41 @@ class GridState:
     def noted(self, n_pairs: float) -> GridState:
         """Return the state after a layout with this many near pairs in all rows together."""
         return self if self.mesh is None else replace(self, mesh=self.mesh.noted(n_pairs))
+
+
+@runtime_checkable
+class SumsWithState(Protocol):
+    """Sums of charges from whose state another process can continue."""
+
+    @property
+    def state(self) -> GridState:
+        """State after the last sums."""
+
+    def restore(self, state: GridState) -> None:
+        """Continue from a state."""
+
+
+@dataclass(frozen=True)
+class RowSums:
+    """Sums at some rows, apart from the far part of the field.
+
+    Attributes
+    ----------
+    on_mesh : NearPart
+        Near part of the field at the rows on the mesh.
+    state : GridState
+        State of the sums, before the near pairs of all rows are noted.
+    own : array of bool or None
+        Which of the rows are on the mesh; None if all points are.
+    of_apart, at_apart : tuple of arrays
+        Field of the points apart at the rows on the mesh, and field of all points at the other rows.
+    """
+
+    on_mesh: NearPart
+    state: GridState
+    own: NDArray[np.bool_] | None = None
+    of_apart: tuple[Array, ...] = ()
+    at_apart: tuple[Array, ...] = ()
 
 
 class GridSums:
@@ -91,20 +128,44 @@ class GridSums:
             self._mesh = Mesh.restored(state.mesh, self.kernel, self.accuracy, self.execution)
         self._n_far, self.rough = state.n_far, state.rough
 
-    @property
-    def pairs_of_rows(self) -> float:
-        """Number of near pairs of the rows that were summed last, for `GridState.noted`."""
-        return 0.0 if self._mesh is None else self._mesh.pairs_of_rows
-
-    def __call__(self, Z: Array, charges: Array, rows: slice | None = None) -> tuple[Array, Array]:
-        """Return phi and its gradient at all points, or at consecutive rows of them."""
+    def __call__(self, Z: Array, charges: Array) -> tuple[Array, Array]:
+        """Return phi and its gradient at all points."""
         mesh, apart = self._divide(Z, charges)
-        phi, slope = self._sums_on_mesh(mesh, apart, Z, charges, rows)
-        first = 0 if rows is None else rows.start
-        apart = apart[(apart >= first) & (apart < first + len(phi))]
+        phi, slope = self._sums_on_mesh(mesh, apart, Z, charges)
         if apart.size:
-            phi[apart - first], slope[apart - first] = self._direct.freeze(Z, charges).at(Z[apart])
+            phi[apart], slope[apart] = self._direct.freeze(Z, charges).at(Z[apart])
         return phi, slope
+
+    def far_part(self, Z: Array, charges: Array) -> FarPart:
+        """Return the far part of the field of all points, which `joined` needs."""
+        mesh, apart = self._divide(Z, charges)
+        near = _without(apart, len(Z))
+        return mesh.far_part(Z[near], charges[near]) if apart.size else mesh.far_part(Z, charges)
+
+    def near_part(self, Z: Array, charges: Array, rows: slice) -> RowSums:
+        """Return the sums at consecutive rows, apart from the far part of the field."""
+        mesh, apart = self._divide(Z, charges)
+        if not apart.size:
+            return RowSums(mesh.near_part_of_rows(Z, charges, rows), self.state)
+        near = _without(apart, len(Z))
+        own, before = near[rows], int(np.count_nonzero(near[: rows.start]))
+        near_rows = slice(before, before + int(np.count_nonzero(own)))  # they are also consecutive on the mesh
+        on_mesh = mesh.near_part_of_rows(Z[near], charges[near], near_rows)
+        of_apart = self._direct.freeze(Z[apart], charges[apart]).at(Z[rows][own])
+        at_apart = self._direct.freeze(Z, charges).at(Z[rows][~own])
+        return RowSums(on_mesh, self.state, own, of_apart, at_apart)
+
+    def joined(self, near: RowSums, far: FarPart) -> tuple[Array, Array]:
+        """Return phi and its gradient at the rows; the same, to the last bit, as the sums at all points."""
+        assert near.state.mesh is not None
+        mesh = Mesh.restored(near.state.mesh, self.kernel, self.accuracy, self.execution)
+        phi, slope = mesh.gather(near.on_mesh, far)
+        if near.own is None:
+            return phi, slope
+        all_phi, all_slopes = np.empty(near.own.size), np.empty((near.own.size, slope.shape[1]))
+        all_phi[near.own], all_slopes[near.own] = phi + near.of_apart[0], slope + near.of_apart[1]
+        all_phi[~near.own], all_slopes[~near.own] = near.at_apart
+        return all_phi, all_slopes
 
     def of_others(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         mesh, apart = self._divide(Z, charges)
@@ -142,23 +203,16 @@ class GridSums:
     def refined(self) -> GridSums:
         return GridSums(self.kernel, self.execution, TIGHT)
 
-    def _sums_on_mesh(
-        self, mesh: Mesh, apart: Indices, Z: Array, charges: Array, rows: slice | None = None
-    ) -> tuple[Array, Array]:
+    def _sums_on_mesh(self, mesh: Mesh, apart: Indices, Z: Array, charges: Array) -> tuple[Array, Array]:
         """Return phi and its gradient at the points of the mesh, and zeros at the points apart."""
         if not apart.size:
-            return mesh.sums(Z, charges, rows)
+            return mesh.sums(Z, charges)
         near = _without(apart, len(Z))
-        own, near_rows = near, None
-        if rows is not None:  # they are also consecutive among the points of the mesh
-            own, before = near[rows], np.count_nonzero(near[: rows.start])
-            near_rows = slice(before, before + np.count_nonzero(own))
-        phi, slope = np.zeros(own.size), np.zeros((own.size, Z.shape[1]))
-        phi[own], slope[own] = mesh.sums(Z[near], charges[near], near_rows)
-        positions = (Z if rows is None else Z[rows])[own]
-        of_apart, slope_of_apart = self._direct.freeze(Z[apart], charges[apart]).at(positions)
-        phi[own] += of_apart
-        slope[own] += slope_of_apart
+        phi, slope = np.zeros(len(Z)), np.zeros(Z.shape)
+        phi[near], slope[near] = mesh.sums(Z[near], charges[near])
+        of_apart, slope_of_apart = self._direct.freeze(Z[apart], charges[apart]).at(Z[near])
+        phi[near] += of_apart
+        slope[near] += slope_of_apart
         return phi, slope
 
     def _divide(self, Z: Array, charges: Array) -> tuple[Mesh, Indices]:

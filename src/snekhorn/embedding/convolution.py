@@ -9,6 +9,7 @@ has a short range.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..kernels.grid_sums import multiply
 from ..runtime.execution import Execution
 from .charge_sums import Array
 
+TABLE_SIZE = {1: 64, 2: 64, 3: 32}  # fractions of a cell per axis at which the own field of a charge is tabulated
 DECAY = 4  # padding, in widths of the window, for its inverse to decay; with less, it reaches the periodic kink
 
 Profile = Callable[[Array], Array]  # a radial kernel as a function of the squared distance
@@ -88,20 +90,41 @@ class Convolution:
 
     Attributes
     ----------
-    around : array
-        Field of a unit charge on the nodes up to window.width - 1 away.
+    lengths : tuple of int
+        Lengths of the transforms.
     """
 
     def __init__(
         self, profile: Profile, window: Window, spacing: float, shape: tuple[int, ...], reach: float, dtype: Any
     ) -> None:
         self.lengths = padded_lengths(window.width, shape, reach / spacing)
-        half = _half_transform(profile, window, spacing, self.lengths)
-        self.around = _around(half, window.width, self.lengths)
-        for axis in range(len(shape) - 1):  # the last axis stays halved
+        self._profile, self._window, self._spacing, self._dtype = profile, window, spacing, dtype
+
+    @property
+    def around(self) -> Array:
+        """Field of a unit charge on the nodes up to window.width - 1 away."""
+        return self._tables[0]
+
+    @property
+    def transform(self) -> Array:
+        """Transform of the kernel, corrected for the window."""
+        return self._tables[1]
+
+    @cached_property
+    def excess(self) -> Array:
+        """By how much the grid overestimates the field of a unit charge at its own position, by fractions of a cell."""
+        at_zero = float(self._profile(np.zeros(1))[0])
+        return _self_field_excess(self.around, self._window, self._spacing, at_zero).astype(self._dtype)
+
+    @cached_property
+    def _tables(self) -> tuple[Array, Array]:
+        """Computed when first used, which takes as long as several convolutions, and only where convolutions run."""
+        half = _half_transform(self._profile, self._window, self._spacing, self.lengths)
+        around = _around(half, self._window.width, self.lengths)
+        for axis in range(len(self.lengths) - 1):  # the last axis stays halved
             mirror = np.flip(half, axis)[(slice(None),) * axis + (slice(1, -1),)]
             half = np.concatenate([half, mirror], axis)
-        self.transform = half.astype(dtype)
+        return around, half.astype(self._dtype)
 
     def __call__(self, grid: Array, execution: Execution, n_threads: int) -> Array:
         """Return the field at the nodes; rows that are zero or not needed are not transformed.
@@ -159,3 +182,32 @@ def _around(half: Array, width: int, lengths: tuple[int, ...]) -> Array:
 
 def _along(axis: int, lengths: tuple[int, ...], values: Array) -> Array:
     return values.reshape([-1 if a == axis else 1 for a in range(len(lengths))])
+
+
+def _self_field_excess(around: Array, window: Window, spacing: float, at_zero: float) -> Array:
+    """Tabulate by how much the grid overestimates the field of a unit charge at its own position."""
+    d = around.ndim
+    u = (np.arange(TABLE_SIZE[d]) + 0.5) / TABLE_SIZE[d]
+    weights, slopes = window.weights(u), window.slopes(u) / spacing
+    shifted = np.stack([_shift(weights, int(k)) for k in np.arange(1 - window.width, window.width)])
+    value = np.einsum("uk,duk->ud", weights, shifted)
+    slope = np.einsum("uk,duk->ud", slopes, shifted)
+    columns = []
+    for differentiated in [-1, *range(d)]:
+        table = around
+        for axis in range(d):  # contract the first axis, and append the axis of fractions
+            table = np.tensordot(table, slope if axis == differentiated else value, axes=(0, 1))
+        columns.append(table)
+    columns[0] = columns[0] - at_zero
+    return np.ascontiguousarray(np.stack(columns, axis=-1))
+
+
+def _shift(weights: Array, k: int) -> Array:
+    """Move the weight of node a + k to node a; fill with zeros."""
+    out = np.zeros_like(weights)
+    width = weights.shape[1]
+    if k >= 0:
+        out[:, : width - k] = weights[:, k:]
+    else:
+        out[:, -k:] = weights[:, :k]
+    return out

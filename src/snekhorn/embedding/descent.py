@@ -174,7 +174,7 @@ def minimize(
     steps : callable
         Function that takes steps, like `take_steps`; it may take them elsewhere.
     """
-    with tqdm(total=schedule.n_iter, disable=not verbose, unit="it") as bar:
+    with tqdm(total=schedule.n_iter, desc="layout", disable=not verbose, unit="it") as bar:
         descent = _Descent(objective, Z, optimizer, schedule, callbacks, bar, steps)
         descent.keep = keep
         if start is not None:

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,7 @@ from ..kernels.near_sums import near_sums
 from ..runtime.execution import Execution
 from .charge_sums import OVERFLOW, Array, Kernel
 from .convolution import Convolution, Profile, Window
+from .mesh_parts import FarPart, NearPart, SortedPoints
 from .mesh_size import (
     PAIRS_PER_POINT,
     REACH,
@@ -54,35 +56,15 @@ FEWEST_CELLS = 32  # along the layout's widest axis; with fewer, small layouts w
 SMALLEST_CELL = 1e-4  # smaller cells would only add rounding errors
 ROUNDING = 1e-12  # smallest cell relative to the largest coordinate; smaller cells would be lost to rounding
 LARGEST = 1e100  # larger coordinates could overflow when squared
-TABLE_SIZE = {1: 64, 2: 64, 3: 32}  # fractions of a cell per axis at which the own field of a charge is tabulated
 SHARP = 8  # exponent of the near part for TIGHT sums
 CROWDED = 2.0  # factor by which the near pairs may grow before the radius is chosen again
 PRECISE = 2.0**12  # layouts as wide as this need float64, because float32 is too coarse for distances of near points
 LARGEST_CHARGE = 1e30  # sums of larger ones could overflow in float32
 
+Result = TypeVar("Result")
+
 SPREAD = {1: spread_line, 2: spread_plane, 3: spread_space}
 GATHER = {1: gather_line, 2: gather_plane, 3: gather_space}
-
-
-@dataclass(frozen=True)
-class SortedPoints:
-    """Points sorted by box, as the compiled loops expect them.
-
-    Attributes
-    ----------
-    position : array of shape (d, n)
-        Positions in units of the spacing.
-    charge : array of shape (n,)
-    order : array of shape (n,)
-        Index of every sorted point in the layout.
-    first : array of shape (boxes + 1,)
-        Start of every box.
-    """
-
-    position: Array
-    charge: Array
-    order: NDArray[np.uint32]
-    first: NDArray[np.uint32]
 
 
 @dataclass(frozen=True)
@@ -138,7 +120,6 @@ class Mesh:
     ) -> None:
         self.corners, self.radius, self.crowded = (low, high), radius, False
         self.n_pairs = 0.0  # number of near pairs of the first layout
-        self.pairs_of_rows = 0.0  # number of near pairs of the rows that were summed last
         self.execution, self.same = execution, accuracy.same
         width = accuracy.of(kernel).width
         self.window, self.taps = Window(width), (0,) * width
@@ -165,8 +146,6 @@ class Mesh:
         far = _far_part(kernel, radius, width, self.offset)
         reach = np.inf if self.offset else REACH[kernel]
         self.convolve = Convolution(far, self.window, self.spacing, self.shape, reach, self.dtype)
-        excess = _self_field_excess(self.convolve, self.window, self.spacing, float(far(np.zeros(1))[0]))
-        self.excess = excess.astype(self.dtype)
 
     @classmethod
     def around(cls, Z: Array, kernel: Kernel, accuracy: Accuracy, execution: Execution, *, keep: bool = False) -> Mesh:
@@ -205,19 +184,27 @@ class Mesh:
         low, high = self.corners
         return MeshState(_plain(low), _plain(high), self.radius, self.n_pairs, self.crowded)
 
-    def sums(self, Z: Array, charges: Array, rows: slice | None = None) -> tuple[Array, Array]:
-        """Return phi and its gradient at points inside the mesh, or at consecutive rows of them.
+    def sums(self, Z: Array, charges: Array) -> tuple[Array, Array]:
+        """Return phi and its gradient at points inside the mesh."""
+        points = self.sort(Z, charges)
+        grid = self._spread(points)
+        near, nodes = self.near_part(points, points, lambda: self._convolved(grid, beside_near_part=bool(self.radius)))
+        self.note_pairs(near.n_pairs)
+        return self.gather(near, self._far_part(points, nodes))
+
+    def near_part_of_rows(self, Z: Array, charges: Array, rows: slice) -> NearPart:
+        """Return the near part of the field at consecutive rows of the points.
 
         The near pairs of some rows do not tell whether the mesh is crowded. Those of all rows do: see
         `MeshState.noted`.
         """
+        return self.near_part(self.sort(Z, charges), self.sort(Z[rows], charges[rows]), lambda: None)[0]
+
+    def far_part(self, Z: Array, charges: Array) -> FarPart:
+        """Return the far part of the field of all points, without the padding of the grid."""
         points = self.sort(Z, charges)
-        grid = self._spread(points)
-        targets = points if rows is None else self.sort(Z[rows], charges[rows])
-        near, nodes = self.near_part(points, targets, lambda: self._convolved(grid, beside_near_part=bool(self.radius)))
-        if rows is None:
-            self.note_pairs(self.pairs_of_rows)
-        return self.gather(points, near, nodes, targets)
+        nodes = self._convolved(self._spread(points))
+        return self._far_part(points, np.ascontiguousarray(nodes[..., : self.shape[-1]]))
 
     def note_pairs(self, n_pairs: float) -> None:
         """Note the number of near pairs of a layout."""
@@ -227,7 +214,7 @@ class Mesh:
     def freeze(self, Z: Array, charges: Array) -> MeshField:
         """Return the field of these charges."""
         points = self.sort(Z, charges)
-        return MeshField(self, points, self._convolved(self._spread(points)))
+        return MeshField(self, points, self._far_part(points, self._convolved(self._spread(points))))
 
     def sort(self, Z: Array, charges: Array) -> SortedPoints:
         """Sort the points by box."""
@@ -245,15 +232,12 @@ class Mesh:
         return points
 
     def near_part(
-        self, points: SortedPoints, targets: SortedPoints, beside: Callable[[], Array]
-    ) -> tuple[Array, Array]:
-        """Return the near part of the field and its gradient at the targets, in sorted order.
-
-        The array that `beside` computes at the same time is returned, too.
-        """
+        self, points: SortedPoints, targets: SortedPoints, beside: Callable[[], Result]
+    ) -> tuple[NearPart, Result]:
+        """Return the near part of the field of the points at the targets, and what `beside` computes meanwhile."""
         d, n = targets.position.shape
         if not self.radius:
-            return np.zeros((n, d + 1), self.dtype), beside()
+            return NearPart(targets, np.zeros((n, d + 1), self.dtype), 0.0), beside()
         near = np.empty((n, d + 1), self.dtype)
         n_boxes = (1,) * (3 - d) + self.n_boxes
         n_rows = n_boxes[0] * n_boxes[1]
@@ -262,19 +246,24 @@ class Mesh:
         split = (self.spacing, self.radius, self.same, self.window.width == SHARP)
         arrays = (n_boxes, self.reach, sources, at, split, near, n_pairs)
         other = self.execution.run_beside(beside, near_sums, n_rows, n * PAIRS_PER_POINT, *arrays)
-        self.pairs_of_rows = float(self.execution.sum(n_pairs))
-        return near, other
+        return NearPart(targets, near, float(self.execution.sum(n_pairs))), other
 
-    def gather(self, points: SortedPoints, near: Array, nodes: Array, targets: SortedPoints) -> tuple[Array, Array]:
-        """Return phi and its gradient at the targets; `near` and `nodes` are the two parts of the points' field."""
+    def gather(self, near: NearPart, far: FarPart) -> tuple[Array, Array]:
+        """Return phi and its gradient at the targets of the near part."""
+        targets = near.targets
         d, n = targets.position.shape
         windows = (self.window.coefficients.astype(self.dtype), (self.window.slope * self.inverse).astype(self.dtype))
         out = np.empty((n, d + 1))
-        arrays = (self.taps, targets.order, targets.position, targets.charge, *windows, nodes, self.excess, near, out)
+        fields = (far.nodes, far.excess, near.field)
+        arrays = (self.taps, targets.order, targets.position, targets.charge, *windows, *fields, out)
         self.execution.run(GATHER[d], n, n * self.window.width**d, *arrays)
         if self.offset:
-            out[:, 0] += self.offset * float(self.execution.sum(points.charge.astype(float)))
+            out[:, 0] += far.constant
         return out[:, 0], out[:, 1:]
+
+    def _far_part(self, points: SortedPoints, nodes: Array) -> FarPart:
+        constant = self.offset * float(self.execution.sum(points.charge.astype(float))) if self.offset else 0.0
+        return FarPart(nodes, self.convolve.excess, constant)
 
     def _spread(self, points: SortedPoints) -> Array:
         """Return the charges at the nodes."""
@@ -307,17 +296,17 @@ class MeshField:
 
     mesh: Mesh
     points: SortedPoints
-    nodes: Array
+    far: FarPart
 
     def at(self, positions: Array) -> tuple[Array, Array]:
         """Return phi and its gradient; positions outside the mesh get the values at its edge."""
         targets = self.mesh.sort(self.mesh.clip(positions), np.zeros(len(positions)))
-        near, nodes = self.mesh.near_part(self.points, targets, lambda: self.nodes)
-        return self.mesh.gather(self.points, near, nodes, targets)
+        near, _ = self.mesh.near_part(self.points, targets, lambda: None)
+        return self.mesh.gather(near, self.far)
 
     def largest_far_part(self) -> float:
         """Return the largest value of the far part of the field at the nodes, without its constant."""
-        return float(self.nodes.max(initial=0.0))
+        return float(self.far.nodes.max(initial=0.0))
 
 
 @lru_cache(maxsize=2)  # the last mesh, and the one before it; more take more memory
@@ -359,32 +348,3 @@ def _far_part(kernel: Kernel, radius: float, m: int, offset: float) -> Profile:
         return part - offset
 
     return far
-
-
-def _self_field_excess(convolve: Convolution, window: Window, spacing: float, at_zero: float) -> Array:
-    """Tabulate by how much the grid overestimates the field of a unit charge at its own position."""
-    d = convolve.around.ndim
-    u = (np.arange(TABLE_SIZE[d]) + 0.5) / TABLE_SIZE[d]
-    weights, slopes = window.weights(u), window.slopes(u) / spacing
-    shifted = np.stack([_shift(weights, int(k)) for k in np.arange(1 - window.width, window.width)])
-    value = np.einsum("uk,duk->ud", weights, shifted)
-    slope = np.einsum("uk,duk->ud", slopes, shifted)
-    columns = []
-    for differentiated in [-1, *range(d)]:
-        table = convolve.around
-        for axis in range(d):  # contract the first axis, and append the axis of fractions
-            table = np.tensordot(table, slope if axis == differentiated else value, axes=(0, 1))
-        columns.append(table)
-    columns[0] = columns[0] - at_zero
-    return np.ascontiguousarray(np.stack(columns, axis=-1))
-
-
-def _shift(weights: Array, k: int) -> Array:
-    """Move the weight of node a + k to node a; fill with zeros."""
-    out = np.zeros_like(weights)
-    width = weights.shape[1]
-    if k >= 0:
-        out[:, : width - k] = weights[:, k:]
-    else:
-        out[:, -k:] = weights[:, :k]
-    return out

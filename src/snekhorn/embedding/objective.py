@@ -27,7 +27,7 @@ from ..errors import NumericalOverflowError
 from ..geometry.inputs import check_no_empty_row
 from ..runtime.execution import Execution
 from .affinity_rows import AffinityRows, ScaledRows
-from .charge_grid import GridState, GridSums
+from .charge_grid import GridState, SumsWithState
 from .charge_sums import OVERFLOW, Array, Kernel
 from .latent import Latent, SumMethod, make_charge_sums
 from .normalizations import DoublyStochastic, Normalization
@@ -190,13 +190,13 @@ class Objective:
         """Charges of a doubly stochastic Q, and the state of the grid: what the next gradient depends on, beside P."""
         charges = self.normalization.charges if isinstance(self.normalization, DoublyStochastic) else None
         sums = self.normalization.sums
-        return charges, sums.state if isinstance(sums, GridSums) else None
+        return charges, sums.state if isinstance(sums, SumsWithState) else None
 
     def restore(self, charges: Array | None, grid: GridState | None) -> None:
         """Continue from a state."""
         if isinstance(self.normalization, DoublyStochastic):
             self.normalization.charges = charges
-        if grid is not None and isinstance(self.normalization.sums, GridSums):
+        if grid is not None and isinstance(self.normalization.sums, SumsWithState):
             self.normalization.sums.restore(grid)
 
     def reset(self) -> None:

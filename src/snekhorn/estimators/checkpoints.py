@@ -12,10 +12,12 @@ import hashlib
 import json
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
@@ -24,7 +26,8 @@ from ..embedding.charge_grid import GridState
 from ..embedding.descent import DescentState
 from ..embedding.mesh import MeshState
 from ..errors import InputError
-from ..geometry.costs import NeighborGraph, build_cost
+from ..geometry.column_statistics import ROWS_AT_ONCE
+from ..geometry.costs import NeighborGraph
 from ..geometry.distance_metrics import whitened
 from ..geometry.neighbor_search import graph_of_lists
 from ..io.npz_archive import MODEL_HEADER, NpzArchive, open_bounded, write_npz
@@ -41,7 +44,7 @@ FORMAT = 1
 SECONDS = 60.0  # between two states of the descent; a larger value loses more work, a smaller one takes more time
 SHARE = 0.05  # largest share of the time that writing states takes; a state of many points takes seconds
 STAGES = ("neighbors", "affinity", "layout")
-IGNORED = ("callbacks", "checkpoint", "max_memory", "n_jobs", "verbose")  # parameters that do not change the result
+IGNORED = ("callbacks", "checkpoint", "client", "max_memory", "n_jobs", "verbose")  # do not change the result
 
 
 def build_mesh_state(low: list[float], high: list[float], **parts: Any) -> MeshState:
@@ -133,8 +136,11 @@ class Checkpoint:
         self._written_at, self._took = time.monotonic(), 0.0
 
     @classmethod
-    def open(cls, model: Any, X: Any, n: int, earlier: EarlierLayout | None = None) -> Checkpoint:
-        """Open the folder of a model, or create it; raise if it holds a checkpoint of another fit."""
+    def open(cls, model: Any, points: str, n: int, earlier: EarlierLayout | None = None) -> Checkpoint:
+        """Open the folder of a model, or create it; raise if it holds a checkpoint of another fit.
+
+        `points` is the fingerprint of the n points.
+        """
         folder = Path(model.checkpoint)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -144,7 +150,7 @@ class Checkpoint:
             raise InputError(
                 f"the checkpoint {folder} is not usable ({error.strerror}); name another folder."
             ) from error
-        run = {"estimator": type(model).__name__, "points": fingerprint(X), **_described(model), "align": None}
+        run = {"estimator": type(model).__name__, "points": points, **_described(model), "align": None}
         if earlier is not None:
             run["align"] = f"{fingerprint((earlier.positions, earlier.known))}, pull={earlier.pull!r}"
         checkpoint = cls(folder, run, {"n": n, "d": model.n_components}, model.optimizer)
@@ -231,11 +237,20 @@ def fit_affinity(affinity: Affinity, X: Any, checkpoint: Checkpoint, execution: 
             affinity.fit(X)
         else:
             affinity.fit_costs(_neighbors(affinity, X, checkpoint, execution))
-        perplexity = getattr(affinity, "perplexity_", None)
-        found = {"matrix": affinity.affinity_, "report": affinity.report_, "perplexity": perplexity}
-        checkpoint.store("affinity", found)
-        checkpoint.remove("neighbors")
+        store_affinity(affinity, affinity.affinity_, checkpoint)
         return affinity.affinity_
+    return restore_affinity(affinity, found)
+
+
+def store_affinity(affinity: Affinity, P: Any, checkpoint: Checkpoint) -> None:
+    """Store the matrix P of a fitted affinity in place of the neighbours."""
+    perplexity = getattr(affinity, "perplexity_", None)
+    checkpoint.store("affinity", {"matrix": P, "report": affinity.report_, "perplexity": perplexity})
+    checkpoint.remove("neighbors")
+
+
+def restore_affinity(affinity: Affinity, found: dict[str, Any]) -> Any:
+    """Restore the report of an affinity from what was stored, and return the matrix."""
     affinity.report_ = found["report"]
     if found["perplexity"] is not None:
         affinity.perplexity_ = found["perplexity"]
@@ -247,13 +262,7 @@ def _neighbors(affinity: Affinity, X: Any, checkpoint: Checkpoint, execution: Ex
     if (found := checkpoint.load("neighbors")) is not None:
         points, metric = whitened(X, affinity.metric, execution)
         return graph_of_lists(found["indices"], found["costs"], found["recall"], points, metric, execution)
-    graph: Any = build_cost(
-        X,
-        metric=affinity.metric,
-        n_neighbors=affinity.n_neighbors,
-        perplexity=affinity.graph_perplexity(),
-        execution=execution,
-    )
+    graph: Any = affinity.costs_of(X, execution)
     shape = (graph.n_points, -1)
     lists = {"indices": graph.indices.reshape(shape), "costs": graph.costs.reshape(shape), "recall": graph.recall}
     checkpoint.store("neighbors", lists)
@@ -263,12 +272,24 @@ def _neighbors(affinity: Affinity, X: Any, checkpoint: Checkpoint, execution: Ex
 
 def fingerprint(X: Any) -> str:
     """Return a hash of any input that `fit` accepts."""
-    digest = hashlib.blake2b(digest_size=16)
     parts = (X.data, X.indices, X.indptr) if sparse.issparse(X) else X if isinstance(X, tuple) else (X,)
-    for part in parts:
-        array = np.ascontiguousarray(part)
-        digest.update(f"{array.dtype.str}{array.shape}".encode())
-        digest.update(array.view(np.uint8).data)
+    arrays = [np.asarray(part) for part in parts]
+    return joined_hashes([(array.shape, array.dtype, block_hashes(array)) for array in arrays])
+
+
+def block_hashes(array: NDArray[Any]) -> list[bytes]:
+    """Return the hashes of blocks of rows, so that the rows may be in several places."""
+    starts = range(0, len(array), ROWS_AT_ONCE) if array.ndim else [0]
+    blocks = (np.ascontiguousarray(np.atleast_1d(array)[start : start + ROWS_AT_ONCE]) for start in starts)
+    return [hashlib.blake2b(block.view(np.uint8).data, digest_size=16).digest() for block in blocks]
+
+
+def joined_hashes(arrays: Sequence[tuple[tuple[int, ...], Any, list[bytes]]]) -> str:
+    """Return the hash of arrays with these shapes, types and hashes of blocks."""
+    digest = hashlib.blake2b(digest_size=16)
+    for shape, dtype, hashes in arrays:
+        digest.update(f"{np.dtype(dtype).str}{shape}".encode())
+        digest.update(b"".join(hashes))
     return digest.hexdigest()
 
 

@@ -22,7 +22,7 @@ from ..runtime.checks import check_count, check_nonnegative
 from ..runtime.execution import choose_execution, one_blas_thread
 from ..runtime.interrupts import delayed_interrupts
 from ..runtime.memory import limited_memory
-from .checkpoints import Checkpoint, fit_affinity
+from .checkpoints import Checkpoint, fingerprint, fit_affinity
 from .earlier_layout import EarlierLayout
 from .html_representation import FittedRepresentation
 from .layout_warnings import warn_of_layout
@@ -240,7 +240,7 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
             self.check_resources(X)
         if self.starts_from_pca and not isinstance(X, tuple):
             check_squares(X)  # before the long computation of P
-        checkpoint = None if self.checkpoint is None else Checkpoint.open(self, X, n, earlier)
+        checkpoint = None if self.checkpoint is None else Checkpoint.open(self, fingerprint(X), n, earlier)
         P = X
         if affinity is not None:
             P = affinity.fit_transform(X) if checkpoint is None else fit_affinity(affinity, X, checkpoint, execution)

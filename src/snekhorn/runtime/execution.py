@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from .checks import check_jobs
+from .progress import counted
 
 MIN_WORK_FOR_THREADS = 100_000  # with less work, starting the threads costs more than they save
 THREADS_PER_CORE = 32  # no more are started, whatever n_jobs is; OpenMP ends the process if a thread does not start
@@ -143,11 +144,15 @@ def run_in_blocks(execution: Execution, task: Callable[[slice], None], n_rows: i
     Libraries round a row differently in a block of another size. Here, blocks depend on the number of rows alone.
     """
 
-    def loop(start: int, stop: int) -> None:
-        for block in range(start, stop):
-            task(slice(block * size, min((block + 1) * size, n_rows)))
+    n_blocks = -(-n_rows // size)
+    with counted(n_blocks) as done:
 
-    execution.run(loop, -(-n_rows // size), work)
+        def loop(start: int, stop: int) -> None:
+            for block in range(start, stop):
+                task(slice(block * size, min((block + 1) * size, n_rows)))
+                done()
+
+        execution.run(loop, n_blocks, work)
 
 
 @cache

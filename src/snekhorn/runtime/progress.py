@@ -1,20 +1,76 @@
-"""Show the progress of an iterative solver in a terminal or a notebook."""
+"""Show the progress of a fit, and the time left, in a terminal or a notebook: a bar for each of its stages."""
 
+from __future__ import annotations
+
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-from tqdm.auto import tqdm
+from contextvars import ContextVar
 
 Progress = Callable[[int, float], None]
 
+_stage: ContextVar[str | None] = ContextVar("stage", default=None)  # other threads do not see it
+
 
 @contextmanager
-def show_progress(title: str, *, verbose: bool) -> Iterator[Progress]:
-    """Yield a function that displays the iteration count and the gap; it does nothing unless `verbose` is set."""
-    with tqdm(desc=title, disable=not verbose, unit="it") as bar:
+def shown_stage(title: str, *, verbose: bool) -> Iterator[None]:
+    """Show the loops over blocks in the body as parts of a stage, if `verbose` is set."""
+    token = _stage.set(title if verbose else None)
+    try:
+        yield
+    finally:
+        _stage.reset(token)
+
+
+def is_shown() -> bool:
+    """Return whether a stage is shown."""
+    return _stage.get() is not None
+
+
+@contextmanager
+def counted(total: int) -> Iterator[Callable[[], None]]:
+    """Yield a function to call after each of `total` parts of the stage; it does nothing unless the stage is shown."""
+    title = _stage.get()
+    if title is None or total < 2:
+        yield _nothing
+        return
+    from tqdm.auto import tqdm
+
+    with tqdm(total=total, desc=title, leave=False) as bar:
+
+        def done() -> None:
+            bar.update()
+
+        yield done
+
+
+@contextmanager
+def show_progress(title: str, *, verbose: bool, tol: float) -> Iterator[Progress]:
+    """Yield a function that displays the iteration count and the gap, which ends at `tol`, if `verbose` is set.
+
+    The time left follows from the logarithm of the gap. It is a rough estimate, because solvers slow down or speed up.
+    """
+    from tqdm.auto import tqdm
+
+    with tqdm(total=100, desc=title, disable=not verbose, unit="%") as bar:
+        first: list[float] = []
 
         def progress(n_iter: int, gap: float) -> None:
-            bar.update(n_iter - bar.n)
-            bar.set_postfix(gap=f"{gap:.1e}")
+            first.append(gap)
+            bar.update(max(0, int(100 * share_done(first[0], gap, tol)) - bar.n))
+            bar.set_postfix(iterations=n_iter, gap=f"{gap:.1e}")
 
         yield progress
+
+
+def share_done(first: float, gap: float, tol: float) -> float:
+    """Return how much of the way from the first gap to the tolerance is done, from 0 to 1."""
+    if gap <= tol:
+        return 1.0
+    if not (0.0 < tol < first and math.isfinite(first) and math.isfinite(gap)):
+        return 0.0
+    return min(1.0, max(0.0, math.log(first / gap) / math.log(first / tol)))
+
+
+def _nothing() -> None:
+    """Do nothing."""

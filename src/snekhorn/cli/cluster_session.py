@@ -1,0 +1,144 @@
+"""Lay out points on a Dask cluster: start workers on this machine, or join a cluster that is running."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from logging import CRITICAL
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..registry import METHODS
+from .session import Session
+
+if TYPE_CHECKING:
+    from ..estimators import NeighborEmbedding
+
+METHODS_ON_CLUSTERS = {"tsnekhorn": "TSNEkhorn", "snekhorn": "SNEkhorn"}
+SECONDS_TO_CONNECT = 10  # until an answer of the scheduler; fewer may be too few on a busy network
+CHUNK_BYTES = 1 << 26  # of points sent at once; larger chunks take more memory
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Cluster that the user asked for: a number of workers, or the address of a scheduler."""
+
+    workers: int | None = None
+    address: str | None = None
+
+    @property
+    def option(self) -> str:
+        """Option that was passed; empty if there is none."""
+        return "--workers" if self.workers is not None else "--dask" if self.address is not None else ""
+
+    def check(self, method: str, *, several: bool) -> None:
+        """Raise if the options contradict each other, or if a cluster cannot do what was requested."""
+        if not self.option:
+            return
+        if self.workers is not None and self.address is not None:
+            raise InputError("--workers starts a cluster and --dask joins one; pass only one of them.")
+        if method not in METHODS_ON_CLUSTERS:
+            raise InputError(
+                f"{self.option} supports the methods {' and '.join(METHODS_ON_CLUSTERS)}, not {method}; omit "
+                f"{self.option}."
+            )
+        if several:
+            raise InputError(
+                f"{self.option} computes one layout, but several were requested; pass one --perplexity and one "
+                "--exaggeration."
+            )
+
+    def model(self, method: str, **parameters: Any) -> Any:
+        """Return the estimator of a method with parameters that are valid where it will run."""
+        parameters = {**METHODS[method].parameters, **parameters}
+        if not self.option:
+            model = METHODS[method].load()(**parameters)
+            model.check_parameters()
+            return model
+        try:
+            from .. import dask
+        except ImportError:
+            raise InputError(f"{self.option} needs Dask; install it with: pip install 'snekhorn[dask]'.") from None
+        model = getattr(dask, METHODS_ON_CLUSTERS[method])(**parameters)
+        model.check_parameters()
+        model.check_support()
+        return model
+
+    @contextmanager
+    def connected(self, run: Session) -> Iterator[Any]:
+        """Yield a client of the cluster, or None if no cluster was requested; close at the end what was started."""
+        if not self.option:
+            yield None
+            return
+        from distributed import Client
+
+        from ..dask.cluster_checks import check_workers
+
+        with ExitStack() as stack:
+            if self.workers is None:
+                client = stack.enter_context(_join(self.address or ""))
+            else:
+                with run.stage("cluster", f"starting {_counted(self.workers)}"):
+                    cluster = stack.enter_context(_start(self.workers))
+                    client = stack.enter_context(Client(cluster, set_as_default=False))
+            n_workers = len(check_workers(client))
+            run.say(
+                f"using {n_workers} {'worker' if n_workers == 1 else 'workers'}; dashboard: {client.dashboard_link}"
+            )
+            yield client
+
+
+def fit_on_cluster(model: Any, X: Any, client: Any) -> NeighborEmbedding:
+    """Fit a model on a cluster, and return it as one for this machine."""
+    import dask.array
+    from scipy import sparse
+
+    if sparse.issparse(X):
+        raise InputError(
+            f"a Dask cluster needs dense points, but X is a sparse matrix with {X.shape[1]:,} columns; pass --pca 50 "
+            "to reduce it."
+        )
+    X = np.asarray(X)
+    rows = max(1, CHUNK_BYTES // max(1, X.shape[1] * X.itemsize))
+    points = dask.array.from_array(X, chunks=(rows, -1), name=False)
+    fitted: NeighborEmbedding = model.set_params(client=client).fit(points).to_local(X)
+    return fitted
+
+
+def _join(address: str) -> Any:
+    """Connect to a running scheduler."""
+    from distributed import Client
+
+    try:
+        return Client(address, timeout=SECONDS_TO_CONNECT, set_as_default=False)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InputError(
+            f"no Dask scheduler answers at {address!r} ({reason}); start one with 'dask scheduler', or pass the "
+            "address that it prints, such as --dask tcp://10.0.0.1:8786."
+        ) from error
+
+
+def _counted(n_workers: int) -> str:
+    return "1 worker" if n_workers == 1 else f"{n_workers:,} workers"
+
+
+def _start(n_workers: int) -> Any:
+    """Start single-threaded workers on this machine, each with an equal share of the free memory."""
+    from distributed import LocalCluster
+
+    from ..runtime.memory import left_bytes
+
+    left = left_bytes()
+    return LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=True,
+        memory_limit="auto" if left is None else int(left / n_workers),  # above it, Dask restarts the worker
+        dashboard_address="127.0.0.1:0",
+        silence_logs=CRITICAL,  # the errors of tasks are raised in this process
+        preload=["snekhorn.dask.worker_setup"],
+    )

@@ -1,0 +1,35 @@
+"""Prepare a worker process; the program starts its workers with this module as a preload."""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import sys
+from functools import cache
+from typing import Any
+
+TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8  # settings of glibc's `mallopt`
+KEPT_BYTES = 1 << 30  # of freed memory that a worker keeps; with less, it asks the system for memory in every step
+
+
+def dask_setup(worker: Any) -> None:
+    """Prepare the worker; Dask calls this in the main thread, before it starts the threads that run tasks.
+
+    Ctrl-C in a terminal reaches all processes of the program, but the workers must go on, because the interrupted
+    layout is finished and written with their help.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    keep_freed_memory()
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let the C library keep the memory of freed arrays for the next step, in one place for all threads.
+
+    Dask starts workers with settings that return it to the system at once, and a step would then spend a quarter of its
+    time on getting it back. Threads that have already started have their own memory, and return more of it.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        for setting, value in ((TRIM_THRESHOLD, KEPT_BYTES), (MMAP_THRESHOLD, KEPT_BYTES), (ARENA_MAX, 1)):
+            mallopt(setting, value)

@@ -23,7 +23,7 @@ from .clusters import (
 pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at max_iter")
 
 STAGES = [
-    pytest.param("lists_by_clusters", 2, id="neighbours"),
+    pytest.param("lists_by_clusters", 1, id="neighbours"),
     pytest.param("_fill_rows", 41, id="affinity"),
     pytest.param("far_field", 1, id="far part of the field"),
     pytest.param("take_step", 50, id="layout"),

@@ -330,7 +330,7 @@ def _write_page(file: Path, found: Layouts, points: Points, report: LayoutReport
         file,
         layouts,
         found.metadata,
-        data=points.X if len(found.only) <= MAX_COMPARED else None,
+        data=points.scored() if len(found.only) <= MAX_COMPARED else None,
         ids=points.table.id,
         summary={title: report.summary(at) for at, title in enumerate(layouts)},
         **shown,

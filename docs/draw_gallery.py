@@ -60,7 +60,7 @@ np.savez("wine.npz", X=wine.data, label=wine.target_names[wine.target])
 
 ```console
 $ snekhorn embed wine.npz --label label --standardize
-178 points, 13 columns
+wine.npz: 178 points, 13 columns
 ```
 
 `python docs/draw_gallery.py` draws the pictures and writes this page; do not edit the page by hand.

@@ -111,13 +111,13 @@ def tsnekhorn(  # noqa: PLR0913
         if metric is not None:
             raise InputError(f"metric={metric!r} has no effect on given distances; leave it out.")
         X = _squared_distances(adata, obsp)
-        default = _perplexity_of_graph(X, obsp, warned=perplexity is None and not estimator.takes_affinity)
         use_rep = use_rep or (DEFAULT_REP if DEFAULT_REP in adata.obsm else None)
         estimator.set_params(metric="precomputed", n_neighbors=None)
         if use_rep is not None and isinstance(estimator.init, str) and estimator.init == "pca":
             name, points = _representation(adata, use_rep, n_pcs)
             points = check_points(points, name=f"use_rep={name!r}")
             estimator.set_params(init=pca_layout(points, n_components, execution=choose_execution(n_jobs)))
+        default = _perplexity_of_graph(X, obsp, warned=perplexity is None and not estimator.takes_affinity)
     estimator.set_params(perplexity=default if perplexity is None else perplexity)
     estimator.fit(X)
     adata.obsm[f"X_{key_added}"] = np.asarray(estimator.embedding_)
@@ -234,6 +234,9 @@ def _representation(adata: AnnData, use_rep: str | None, n_pcs: int | None) -> t
 
 def _warn_of_counts(X: Any) -> None:
     """Warn if X looks like raw counts, of which a few genes would dominate all distances."""
+    if sparse.issparse(X):
+        check_sparse(X, "X")
+        X = X if X.format in ("csr", "csc") else X.tocsr()  # other formats cannot be sliced
     some = X[:COUNTS_SAMPLE]
     values = np.asarray(some.data if sparse.issparse(some) else some)
     if values.dtype.kind not in "biuf" or not values.size or values.min() < 0 or values.max() < MANY_COUNTS:

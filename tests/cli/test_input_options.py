@@ -34,13 +34,14 @@ def test_scores_compare_with_the_input(folder, as_json, standardize):
 
 
 def test_the_summary_names_features_variance_and_balance(folder, snekhorn):
-    text = snekhorn("embed", "digits.csv", *LABELS, "--out", "t.csv", "--pca", 10, "--standardize", *FAST).stdout
+    result = snekhorn("embed", "digits.csv", *LABELS, "--out", "t.csv", "--pca", 10, "--standardize", *FAST)
+    text = result.stdout
     assert "features: p0, p1, p2, p3, ..., p63\n" in text
     assert "reduced to 10 principal components, which keep 67.7% of the variance" in text
     assert "TSNEkhorn, perplexity 10, balance 0.5" in text
     assert "points, compared with the standardised columns)" in text
     command = "snekhorn evaluate digits.csv t.csv --label digit --id name --standardize"
-    assert f"to compute these scores again: {command}" in text
+    assert f"to compute these scores again: {command}" in result.stderr
     snekhorn(*command.split()[1:])
 
 

@@ -144,8 +144,9 @@ class LayoutReport:
 
     def heading(self) -> str:
         """Return what all layouts of a picture have in common: the method, and the settings if there is one layout."""
-        settings = self._settings(self.layouts[0]).items() if len(self.layouts) == 1 else ()
-        return ", ".join([self._class_name, *(f"{name} {value}" for name, value in settings)])
+        settings = self._settings(self.layouts[0]) if len(self.layouts) == 1 else {}
+        settings.pop("balance", None)  # which the summary reports
+        return ", ".join([self._class_name, *(f"{name} {value}" for name, value in settings.items())])
 
     def subtitles(self) -> dict[str, str]:
         """Return, by key, the scores to compare in a picture of several layouts: of neighbours and of groups."""

@@ -147,14 +147,11 @@ def embed(  # noqa: PLR0913
             colors=colors,
         )
         outputs.check(source.files, force=force, several=values.several)
+        _check_page(outputs, image, dimensions)
         cluster = Cluster(workers, dask)
         cluster.check(method, several=values.several)
         if checkpoint is not None:
             _check_checkpoint(run, checkpoint, several=values.several)
-        if image is not None and outputs.html is None:
-            raise InputError(f"--image {image} is shown on the page, which was not requested; pass --html.")
-        if dimensions != 2 and outputs.html is not None:
-            raise InputError(f"the page is 2-dimensional, but --dimensions is {dimensions}; use --out or --plot.")
         model = cluster.model(
             method,
             n_components=dimensions,
@@ -170,7 +167,6 @@ def embed(  # noqa: PLR0913
             verbose=run.shows_progress,
             checkpoint=checkpoint,
         )
-        model.check_parameters()  # before a long file is read
         with cluster.connected(run) as client:
             points = read_points(
                 run,
@@ -188,25 +184,33 @@ def embed(  # noqa: PLR0913
         report = LayoutReport.of(input, method, points, fitted)
         if scores and not run.interrupted:
             _measure(run, report, points, fitted, metric, jobs)
-        writers = _writers(
-            outputs,
-            report,
-            points,
-            fitted,
-            colors=colors or ((label,) if label else ()),
-            title=input.name if title is None else title,
-            metric=metric,
-            thumbnails=thumbnails,
-            escape_formulas=escape_formulas,
-        )
+        shown: dict[str, Any] = {
+            "colors": colors or ((label,) if label else ()),
+            "title": input.name if title is None else title,
+            "metric": metric,
+            "thumbnails": thumbnails,
+        }
         if outputs.html:
             note_page(run, points.X.shape[0], data=True)
-        write_each(run, writers)
-        comparable = report.scores and not points.scored_by_components
-        if outputs.table and comparable and (standardize or metric not in ("sqeuclidean", "euclidean")):
-            command = source.evaluate_command(outputs.table, standardize=standardize, metric=metric)
-            run.note(f"to compute these scores again: {command}")
+        write_each(run, _writers(outputs, report, points, fitted, escape_formulas=escape_formulas, **shown))
+        if outputs.table and report.scores and not points.scored_by_components:
+            _note_command(run, source, outputs.table, standardize=standardize, metric=metric)
         run.result(report.facts(outputs), report.text(outputs, run))
+
+
+def _check_page(outputs: Outputs, image: str | None, dimensions: int) -> None:
+    """Raise if the page cannot show what was requested."""
+    if image is not None and outputs.html is None:
+        raise InputError(f"--image {image} is shown on the page, which was not requested; pass --html.")
+    if dimensions != 2 and outputs.html is not None:
+        raise InputError(f"the page is 2-dimensional, but --dimensions is {dimensions}; use --out or --plot.")
+
+
+def _note_command(run: Session, source: Source, table: Path, *, standardize: bool, metric: str) -> None:
+    """Print the command that computes the scores again, unless it is the plain one."""
+    if standardize or metric not in ("sqeuclidean", "euclidean"):
+        command = source.evaluate_command(table, standardize=standardize, metric=metric)
+        run.note(f"to compute these scores again: {command}")
 
 
 def _check_checkpoint(run: Session, folder: Path, *, several: bool) -> None:

@@ -9,6 +9,7 @@ import snekhorn
 import snekhorn.dask
 from snekhorn.embedding import descent
 from snekhorn.errors import NumericalOverflowError
+from snekhorn.geometry.column_statistics import ROWS_AT_ONCE
 
 from .clusters import SETTINGS, N, in_chunks, local_cluster, unequal_groups, work_as_for_many_points
 
@@ -34,6 +35,16 @@ def test_two_workers(many, monkeypatch):
     X = unequal_groups()
     want = snekhorn.TSNEkhorn(**SETTINGS).fit(X)
     _check_same(snekhorn.dask.TSNEkhorn(**SETTINGS).fit(in_chunks(X)), want)
+
+
+@pytest.mark.usefixtures("two_workers")
+def test_points_in_several_pieces(monkeypatch):
+    """Fewer points fit into one piece, because pieces end at multiples of a block of rows."""
+    work_as_for_many_points(monkeypatch)
+    X = unequal_groups(2 * ROWS_AT_ONCE + 1000)
+    settings = {**SETTINGS, "max_iter": 2}
+    want = snekhorn.TSNEkhorn(**settings).fit(X)
+    _check_same(snekhorn.dask.TSNEkhorn(**settings).fit(in_chunks(X)), want)
 
 
 @pytest.mark.slow

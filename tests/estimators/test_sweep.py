@@ -9,6 +9,7 @@ from snekhorn import SNE, TSNE, SNEkhorn, TSNEkhorn
 from snekhorn.affinities import SymmetricEntropicAffinity
 from snekhorn.errors import InputError
 from snekhorn.estimators import NeighborEmbedding
+from snekhorn.estimators.layout_parts import GRAPH_TOL
 from snekhorn.estimators.sweep import sweep
 from snekhorn.geometry.neighbor_search import find_neighbors
 
@@ -124,6 +125,15 @@ def test_many_points_share_their_neighbours(neighbours_only, method, metric):
     model = method(max_iter=3, tol=1.0, metric=metric)
     for fitted in sweep(model, points, (5, 10)):
         _has_the_affinity_of_a_single_fit(fitted, model, points)
+
+
+def test_the_tolerance_of_many_points_bounds_the_difference(monkeypatch):
+    """A sweep starts from the previous perplexity, so it ends elsewhere within the tolerance."""
+    monkeypatch.setattr("snekhorn.estimators.layout_parts.DENSE_LIMIT", 100)
+    model = TSNEkhorn(max_iter=3, tol=1.0)
+    for fitted in sweep(model, X, (5, 10)):
+        alone = clone(model).set_params(perplexity=fitted.perplexity).fit(X)
+        assert abs(fitted.affinity_ - alone.affinity_).max() < GRAPH_TOL
 
 
 def test_points_that_starve_among_hubs_are_fed(neighbours_only):

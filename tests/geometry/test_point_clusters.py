@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from snekhorn.geometry.column_statistics import ROWS_AT_ONCE
 from snekhorn.geometry.point_clusters import (
+    ASSIGNED_AT_ONCE,
     CLUSTER_SIZE,
     LARGEST,
     REGIONS_PROBED,
@@ -64,6 +66,26 @@ def test_centres_around_a_centre_are_the_nearest_ones():
     C = squared_distances(centres.positions.astype(float))
     for centre in range(0, len(C), 10):
         np.testing.assert_array_equal(np.sort(centres.around(centre, 9)), np.sort(np.argsort(C[centre])[:9]))
+
+
+def test_heavy_tails_do_not_put_most_centres_into_one_region():
+    """k-means gives most of these points to one centre; comparing them with all others would take quadratic time."""
+    rng = np.random.default_rng(0)
+    X = _float32(rng.normal(size=(40_000, 100)) * rng.lognormal(size=(40_000, 1)))
+    centres = Centres.find(X[rows_for_centres(len(X))], len(X), Threads())
+    assert np.bincount(centres.region).max() < 0.5 * len(centres.positions)
+
+
+def test_centres_around_a_centre_are_as_many_as_wanted(monkeypatch):
+    monkeypatch.setattr("snekhorn.geometry.point_clusters.REGIONS_AROUND", 2)
+    X = _float32(np.random.default_rng(0).normal(size=(20_000, 3)))
+    centres = PointClusters.of(X, Threads()).centres
+    assert {centres.around(centre, 100).size for centre in range(len(centres.positions))} == {100}
+
+
+def test_pieces_of_points_end_where_blocks_of_points_do():
+    """On a cluster, points are assigned to centres in the same blocks as on one machine."""
+    assert ROWS_AT_ONCE % ASSIGNED_AT_ONCE == 0
 
 
 @pytest.mark.parametrize("p", [2, 10, 40])

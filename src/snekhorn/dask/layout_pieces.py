@@ -145,25 +145,25 @@ def take_steps_on_workers(
     assert isinstance(sums, PiecedSums)
     workers = rows.workers
     largest_coordinate(Z, workers)  # raises if the layout has diverged
-    charges, pull = normalization.warm_charges(Z), objective.stiffness()
+    charges, stiffness = normalization.warm_charges(Z), objective.stiffness()
     settings = StepSettings(sums.kernel, sums.accuracy, phase.exaggeration, rate)
     starts = [LayoutPart(Z[own], charges[own], sums.state) for own in workers.ranges]
     motions = [Motion(optimizer.velocity[own], optimizer.gains[own]) for own in workers.ranges]
     states: list[Any] = workers.map_pieces(layout_tasks.state_of_piece, Pieces(starts), Pieces(motions))
-    pulls = [None if pull is None else workers.share(pull[own]) for own in workers.ranges]
+    shared = [None if stiffness is None else workers.share(stiffness[own]) for own in workers.ranges]
     batch, pieces = TaskBatch(workers), range(len(workers.ranges))
     for momentum in momenta:
         parts = [batch.add(layout_tasks.part_of_state, states[i], piece=i) for i in pieces]
         far = batch.add(layout_tasks.far_field, parts, settings, piece=0, first=True)
         for i, own in enumerate(workers.ranges):
             forces = batch.add(layout_tasks.forces_of_pairs, own, parts, rows.parts_of(i), settings, piece=i)
-            arguments = (own, states[i], forces, far, pulls[i], settings, momentum)
+            arguments = (own, states[i], forces, far, shared[i], settings, momentum)
             states[i] = batch.add(layout_tasks.take_step, *arguments, piece=i)
     ends: list[tuple[LayoutPart, Motion]] = workers.fetch(batch.send(states))
     for _ in range(ends[0][0].n_steps):
         count()
     sums.state = layout_tasks.grid_after([part for part, _ in ends])
-    if ends[0][0].overflowed:
+    if any(part.overflowed for part, _ in ends):
         raise NumericalOverflowError(OVERFLOW)
     Z[:] = np.concatenate([part.Z for part, _ in ends])
     normalization.charges = np.concatenate([part.charges for part, _ in ends])

@@ -104,7 +104,7 @@ def grid_after(parts: list[LayoutPart]) -> GridState:
 def far_field(parts: list[LayoutPart], settings: StepSettings) -> FarPart | None:
     """Return the far part of the field of all points, or None if the layout has overflowed."""
     keep_freed_memory()
-    if parts[0].overflowed:
+    if any(part.overflowed for part in parts):
         return None
     sums = GridSums(settings.kernel, worker_threads(), settings.accuracy, grid_after(parts))
     try:
@@ -119,7 +119,7 @@ def forces_of_pairs(
 ) -> PairForces | None:
     """Return what near pairs and similar pairs of points contribute, or None if the layout has overflowed."""
     keep_freed_memory()
-    if parts[0].overflowed:
+    if any(part.overflowed for part in parts):
         return None
     execution, (Z, charges) = worker_threads(), _whole_layout(parts)
     sums = GridSums(settings.kernel, execution, settings.accuracy, grid_after(parts))
@@ -143,7 +143,7 @@ def take_step(
     state: tuple[LayoutPart, Motion],
     forces: PairForces | None,
     far: FarPart | None,
-    pull: Array | None,
+    stiffness: Array | None,
     settings: StepSettings,
     momentum: float,
 ) -> tuple[LayoutPart, Motion]:
@@ -156,8 +156,8 @@ def take_step(
     phi, slope = sums.joined(forces.near, far)
     charges, gradient = step_of_charges(part.charges, phi, slope, execution, self_loops=True)
     gradient += forces.attraction
-    if pull is not None:
-        gradient /= pull
+    if stiffness is not None:
+        gradient /= stiffness
     optimizer = Momentum(part.Z.shape, execution)
     optimizer.velocity, optimizer.gains = motion.velocity.copy(), motion.gains.copy()
     Z = part.Z.copy()

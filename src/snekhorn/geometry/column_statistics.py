@@ -14,7 +14,9 @@ from ..runtime.execution import choose_execution
 from .block_components import block_moments
 from .point_blocks import as_blocks
 
-ROWS_AT_ONCE = 4096  # rows converted to float64 at a time, so that a memory-mapped file is never copied in full
+# Rows converted to float64 at a time, so that a memory-mapped file is never copied whole. Checkpoints hash such blocks.
+# Pieces of points on a cluster end at multiples of it, so it must be a multiple of `point_clusters.ASSIGNED_AT_ONCE`.
+ROWS_AT_ONCE = 4096
 
 Array = NDArray[Any]
 

@@ -24,12 +24,16 @@ Indices = NDArray[np.intp]
 CLUSTER_SIZE = 120  # mean number of points; more are searched in vain, fewer take more and smaller products
 LARGEST = 4  # in units of CLUSTER_SIZE; larger clusters are cut, because many equal points would fall into one
 POINTS_PER_CENTRE = 20  # k-means uses this many points per centre; with fewer, the centres are ill-determined
+MOST_SAMPLED = 4_000_000  # points that k-means uses; more take more memory in one place
 CENTRE_ITERATIONS = 4  # of k-means; more take longer and hardly raise the recall
 CENTRES_TOGETHER = 16  # centres that follow each other; with more or fewer, others come between neighbours
+MOST_CENTRES = 2000  # in a region; equal points cannot be divided, and more centres would take quadratic time
+LARGEST_REGION, MOST_DIVISIONS = 2.0, 6  # larger regions, in units of the mean, are divided again, up to this often
 REGIONS_PROBED = 8  # regions in which the centre nearest to a point is sought; more take longer, fewer miss it
 REGIONS_AROUND = 64  # regions in which the centres nearest to a centre are sought; fewer lower the recall
 AROUND = 10  # clusters around a cluster among which those nearest to its members are sought, per cluster wanted
-ASSIGNED_AT_ONCE = 2048  # points assigned to the nearest centre at once; more leave the cache, fewer are slower
+ASSIGNED_AT_ONCE = 2048  # points assigned to the nearest centre at once; more leave the cache, fewer are slower; pieces
+# of points on a cluster must end at multiples of it, because a product in another block may be rounded differently
 
 
 @dataclass(frozen=True)
@@ -54,18 +58,16 @@ class Centres:
     def find(cls, sample: Array, n: int, execution: Execution) -> Centres:
         """Find the centres of the clusters of n points from the sample of them in `rows_for_centres`."""
         n_clusters = count_clusters(n)
-        n_regions = max(1, round(np.sqrt(n_clusters)))
-        regions = _k_means(sample[: POINTS_PER_CENTRE * n_regions], n_regions, execution)
-        regions = regions[_neighbors_together(regions)]
-        members = [rows for _, rows in grouped(nearest_centres(sample, regions, execution))]
+        size = len(sample) / max(1, round(np.sqrt(n_clusters)))
+        members = _divided_into_regions(sample, np.arange(len(sample)), size, execution)
         found: list[Any] = [None] * len(members)
 
-        def divide(part: slice) -> None:
-            points = sample[members[part.start]]
-            centres = _k_means(points, max(1, n_clusters * len(points) // len(sample)), Threads())
-            found[part.start] = centres[_neighbors_together(centres)]
+        def find_in_region(region: slice) -> None:
+            points = sample[members[region.start]]
+            centres = _k_means(points, min(MOST_CENTRES, max(1, n_clusters * len(points) // len(sample))), Threads())
+            found[region.start] = centres[_neighbors_together(centres)]
 
-        run_in_blocks(execution, divide, len(members), 1, sample.size)
+        run_in_blocks(execution, find_in_region, len(members), 1, sample.size)
         region = np.repeat(np.arange(len(found)), [len(centres) for centres in found])
         centres = cls(np.concatenate(found), region, np.stack([part.mean(axis=0) for part in found]))
         nearest = centres.nearest(sample, execution)  # which may be in another region
@@ -104,6 +106,8 @@ class Centres:
     def around(self, centre: int, n_nearest: int) -> Indices:
         """Return the centres nearest to one of them, itself included, in any order."""
         others = self._centres_of(self.regions_around[self.region[centre]])
+        if others.size < n_nearest:
+            others = np.arange(len(self.positions))
         distances = self.halves[others] - self.positions[others] @ self.positions[centre]
         distances[others == centre] = -np.inf  # first, even if other clusters have the same centre
         nearest: Indices = others[_smallest(distances[None], n_nearest)[0]]
@@ -189,11 +193,31 @@ def count_clusters(n: int) -> int:
 
 def rows_for_centres(n: int) -> Indices:
     """Return the rows, of n, that determine the centres, in random order."""
-    return _sampled(n, POINTS_PER_CENTRE * count_clusters(n))
+    return _sampled(n, min(POINTS_PER_CENTRE * count_clusters(n), MOST_SAMPLED))
 
 
 def _sampled(n: int, size: int) -> Indices:
     return np.random.default_rng(0).permutation(n)[:size]
+
+
+def _divided_into_regions(
+    sample: Array, rows: Indices, size: float, execution: Execution, n_divisions: int = 0
+) -> list[Indices]:
+    """Divide these rows of the sample into regions of about this size, in an order in which neighbours are together.
+
+    With heavy tails, k-means gives most points to one centre, whose region is then divided again.
+    """
+    n_regions = round(len(rows) / size)
+    if n_regions <= LARGEST_REGION or n_divisions == MOST_DIVISIONS:
+        return [rows]
+    points = sample[rows]
+    regions = _k_means(points[: POINTS_PER_CENTRE * n_regions], n_regions, execution)
+    parts = grouped(nearest_centres(points, regions[_neighbors_together(regions)], execution))
+    return [
+        region
+        for _, places in parts
+        for region in _divided_into_regions(sample, rows[places], size, execution, n_divisions + 1)
+    ]
 
 
 def _k_means(sample: Array, n_clusters: int, execution: Execution) -> Array:
@@ -206,7 +230,7 @@ def _k_means(sample: Array, n_clusters: int, execution: Execution) -> Array:
 
 def _means(sample: Array, nearest: Indices, centres: Array) -> Array:
     """Return the means of the points nearest to each centre; a centre without points stays where it is."""
-    ones, shape = np.ones(nearest.size), (len(centres), nearest.size)
+    ones, shape = np.ones(nearest.size, dtype=np.float32), (len(centres), nearest.size)
     members = sparse.csr_array((ones, (nearest, np.arange(nearest.size))), shape)
     sizes = np.bincount(nearest, minlength=len(centres))[:, None]
     means: Array = np.where(sizes > 0, (members @ sample) / np.maximum(sizes, 1), centres).astype(np.float32)

@@ -23,7 +23,7 @@ from ..geometry.inputs import check_layout
 from ..runtime.execution import choose_execution, one_blas_thread
 from .cluster_checks import check_workers, find_client
 from .layout_pieces import make_pieced_objective, take_steps_on_workers
-from .pieced_checkpoints import fit_affinity_on_workers
+from .pieced_checkpoints import fit_affinity_on_workers, require_memory_of_client
 from .point_pieces import PointPieces, check_dask_array, load_points
 from .workers import LostClusterError, Workers, row_ranges
 
@@ -154,11 +154,13 @@ class DaskEmbedding(NeighborEmbedding):
         self.check_support()
         addresses = check_workers(client)
         n_threads = choose_execution(self.n_jobs).n_threads
-        points = load_points(X, client, addresses, n_threads)
-        self._note_columns_without_names(X.shape[1])
         affinity = self.default_affinity(n)
         k = count_neighbors(affinity.n_neighbors, n, affinity.graph_perplexity())
         assert k is not None
+        if self.checkpoint is not None:
+            require_memory_of_client(n, k)
+        points = load_points(X, client, addresses, n_threads)
+        self._note_columns_without_names(X.shape[1])
         workers = Workers(n_threads, client, row_ranges(n, len(addresses)), addresses)
         checkpoint = None if self.checkpoint is None else Checkpoint.open(self, points.fingerprint(), n)
         P = fit_affinity_on_workers(affinity, points, k, workers, checkpoint)

@@ -19,7 +19,6 @@ from ..errors import NumericalOverflowError
 from ..runtime.execution import one_blas_thread
 from ..solvers.descent_steps import Momentum
 from .graph_tasks import rows_of
-from .worker_setup import keep_freed_memory
 from .workers import Array, LocalStarts, expanded, run_on_rows, worker_threads
 
 
@@ -103,7 +102,6 @@ def grid_after(parts: list[LayoutPart]) -> GridState:
 @one_blas_thread()
 def far_field(parts: list[LayoutPart], settings: StepSettings) -> FarPart | None:
     """Return the far part of the field of all points, or None if the layout has overflowed."""
-    keep_freed_memory()
     if any(part.overflowed for part in parts):
         return None
     sums = GridSums(settings.kernel, worker_threads(), settings.accuracy, grid_after(parts))
@@ -118,7 +116,6 @@ def forces_of_pairs(
     rows: slice, parts: list[LayoutPart], piece: list[Any], settings: StepSettings
 ) -> PairForces | None:
     """Return what near pairs and similar pairs of points contribute, or None if the layout has overflowed."""
-    keep_freed_memory()
     if any(part.overflowed for part in parts):
         return None
     execution, (Z, charges) = worker_threads(), _whole_layout(parts)

@@ -37,12 +37,25 @@ def find_neighbors_on_workers(points: PointPieces, k: int, metric: str, workers:
     with one_blas_thread():
         lists, recall = _lists(points, k, metric, workers)
     n = points.shape[0]
-    index_type = np.dtype(sparse.get_index_dtype(maxval=max(n, n * k)))
-    found = workers.map_pieces(search_tasks.as_edges, Pieces(lists), metric, index_type)
+    found = workers.map_pieces(search_tasks.as_edges, Pieces(lists), metric, edge_type(n, k))
     indices, costs, largest = workers.split(found, 3)
     if not SMALLEST < max(workers.fetch(largest)) < np.finfo(points.dtype).max:  # rare: find out what is wrong
         near, all_costs = (np.concatenate(workers.fetch(parts)).reshape(n, k) for parts in (indices, costs))
         check_range(all_costs, points.to_array(), metric=metric, near=near)
+    return graph_in_pieces(indices, costs, recall, points, k, metric, workers)
+
+
+def edge_type(n: int, k: int) -> np.dtype[Any]:
+    """Return the type of the indices of a graph with k neighbours of each of n points."""
+    found: np.dtype[Any] = np.dtype(sparse.get_index_dtype(maxval=max(n, n * k)))
+    return found
+
+
+def graph_in_pieces(
+    indices: list[Any], costs: list[Any], recall: float, points: PointPieces, k: int, metric: str, workers: Workers
+) -> PiecedGraph:
+    """Return the graph whose edges, k per point, and their costs are in these pieces."""
+    n, index_type = points.shape[0], edge_type(points.shape[0], k)
 
     def search_among(some: NDArray[np.intp], k: int) -> NeighborGraph:
         return find_neighbors(points.rows(some), k, metric, Threads(workers.n_threads))

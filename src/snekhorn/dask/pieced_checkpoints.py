@@ -14,12 +14,11 @@ from scipy import sparse
 
 from ..affinities.affinity import Affinity
 from ..estimators.checkpoints import Checkpoint, restore_affinity, store_affinity
-from ..geometry.neighbor_graph import NeighborGraph
-from ..geometry.neighbor_search import find_neighbors
-from ..runtime.execution import Threads
+from ..runtime.memory import require_memory
+from ..runtime.memory_budget import SINGLE, GraphSize
 from ..runtime.progress import shown_stage
 from .graph_pieces import PiecedGraph, PiecedMatrix
-from .neighbor_pieces import find_neighbors_on_workers
+from .neighbor_pieces import edge_type, find_neighbors_on_workers, graph_in_pieces
 from .point_pieces import PointPieces
 from .workers import EdgeArray, Workers
 
@@ -56,17 +55,10 @@ def _neighbors(
 
 def _graph_of_lists(found: dict[str, Any], points: PointPieces, metric: str, workers: Workers) -> PiecedGraph:
     """Return the graph of stored lists, like `find_neighbors_on_workers`."""
-
-    def search_among(some: NDArray[np.intp], k: int) -> NeighborGraph:
-        return find_neighbors(points.rows(some), k, metric, Threads(workers.n_threads))
-
-    indices, costs = found["indices"], found["costs"]
-    n, k = indices.shape
-    index_type = np.dtype(sparse.get_index_dtype(maxval=max(n, n * k)))
-    indptr = np.arange(0, n * k + 1, k, dtype=index_type)
-    edges = _cut(indices.astype(index_type, copy=False).ravel(), indptr, workers)
-    values = _cut(costs.ravel(), indptr, workers)
-    return PiecedGraph(indptr, edges, values, workers, found["recall"], search_among)
+    n, k = found["indices"].shape
+    indices = found["indices"].astype(edge_type(n, k), copy=False)
+    edges, costs = (_cut_rows(values, workers) for values in (indices, found["costs"]))
+    return graph_in_pieces(edges, costs, found["recall"], points, k, metric, workers)
 
 
 def _whole_matrix(P: PiecedMatrix) -> sparse.csr_matrix:
@@ -90,4 +82,19 @@ def _whole(values: EdgeArray, workers: Workers) -> NDArray[Any]:
 
 def _cut(values: NDArray[Any], indptr: NDArray[np.integer[Any]], workers: Workers) -> EdgeArray:
     parts = [values[indptr[rows.start] : indptr[rows.stop]] for rows in workers.ranges]
-    return EdgeArray(values.dtype, parts=[workers.share(part, piece=i).future for i, part in enumerate(parts)])
+    return EdgeArray(values.dtype, parts=_sent(parts, workers))
+
+
+def _cut_rows(lists: NDArray[Any], workers: Workers) -> list[Any]:
+    return _sent([lists[rows].ravel() for rows in workers.ranges], workers)
+
+
+def _sent(parts: list[NDArray[Any]], workers: Workers) -> list[Any]:
+    return [workers.share(part, piece=i).future for i, part in enumerate(parts)]
+
+
+def require_memory_of_client(n: int, k: int) -> None:
+    """Raise if the client cannot hold the neighbours, or the affinity, once in pieces and once as a whole."""
+    size = GraphSize(n, k, SINGLE)
+    what = f"the checkpoint of {n:,} points, which passes through this process"
+    require_memory(2.0 * max(size.lists, size.edges), what, "leave out the checkpoint, or lower the perplexity")

@@ -1,11 +1,13 @@
-"""Prepare a worker process; the program starts its workers with this module as a preload."""
+"""Prepare a worker process; the program starts its workers with this module as a preload.
+
+The settings last as long as the process, so workers that other people share do not get them by themselves.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import signal
 import sys
-from functools import cache
 from typing import Any
 
 TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8  # settings of glibc's `mallopt`
@@ -19,11 +21,10 @@ def dask_setup(worker: Any) -> None:
     layout is finished and written with their help.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    keep_freed_memory()
+    _keep_freed_memory()
 
 
-@cache
-def keep_freed_memory() -> None:
+def _keep_freed_memory() -> None:
     """Let the C library keep the memory of freed arrays for the next step, in one place for all threads.
 
     Dask starts workers with settings that return it to the system at once, and a step would then spend a quarter of its

@@ -143,7 +143,6 @@ def run_in_blocks(execution: Execution, task: Callable[[slice], None], n_rows: i
 
     Libraries round a row differently in a block of another size. Here, blocks depend on the number of rows alone.
     """
-
     n_blocks = -(-n_rows // size)
     with counted(n_blocks) as done:
 

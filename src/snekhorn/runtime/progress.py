@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Lock
 
 Progress = Callable[[int, float], None]
 
@@ -36,12 +37,17 @@ def counted(total: int) -> Iterator[Callable[[], None]]:
         return
     from tqdm.auto import tqdm
 
-    with tqdm(total=total, desc=title, leave=False) as bar:
+    lock, token = Lock(), _stage.set(None)  # loops inside a part show no bars of their own
+    try:
+        with tqdm(total=total, desc=title, leave=False) as bar:
 
-        def done() -> None:
-            bar.update()
+            def done() -> None:
+                with lock:  # parts end in several threads
+                    bar.update()
 
-        yield done
+            yield done
+    finally:
+        _stage.reset(token)
 
 
 @contextmanager

@@ -86,7 +86,7 @@ def _read(path: Path, wanted: Wanted) -> Table:
 def _detect_format(path: Path, wanted: Wanted) -> CsvFormat:
     lines, n_blank = _first_lines(path)
     first, second = lines[0], lines[1] if len(lines) > 1 else ""
-    separator = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else _separator(first)
+    separator = "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else _separator(first)
     fields = next(csv.reader([first], delimiter=separator), [])
     if len(fields) < 2 and wanted.columns is None and wanted.leading is None:
         raise InputError(
@@ -137,8 +137,12 @@ def _separator(line: str) -> str:
     return max(SEPARATORS, key=line.count)
 
 
+def _is_compressed(path: Path) -> bool:
+    return path.suffix.lower() == ".gz"
+
+
 def _open_text(path: Path) -> IO[str]:
-    if path.suffix == ".gz":
+    if _is_compressed(path):
         return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
     return open(path, encoding="utf-8-sig", newline="")
 
@@ -228,7 +232,7 @@ def _is_number_text(text: str) -> bool:
 
 def _reason_with_line(path: Path, error: Exception) -> str:
     """Return the reason for an error, with the line number of any byte that is not UTF-8."""
-    if not isinstance(error, UnicodeDecodeError) or path.suffix == ".gz":
+    if not isinstance(error, UnicodeDecodeError) or _is_compressed(path):
         return _reason(error)
     with open(path, "rb") as file:
         for n_line, line in enumerate(file, start=1):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,9 @@ from ..geometry.point_blocks import LARGE, PointBlocks, as_blocks
 from ..runtime.sparse_format import check_sparse
 from .h5_scan import check_h5
 from .matrix_files import select_features
-from .table import PALETTE, Table, Wanted, reading
+from .table import HEX_COLOR, PALETTE, Table, Wanted, reading
 
 DEFAULT_REP = "X_pca"
-HEX_COLOR = re.compile(r"#[0-9a-fA-F]{6}([0-9a-fA-F]{2})?")  # with or without opacity
 
 
 def read_h5ad(path: Path, wanted: Wanted, rep: str | None = None) -> Table:
@@ -66,7 +64,7 @@ def _anndata_table(path: Path, adata: Any, wanted: Wanted, rep: str | None) -> T
     wanted.check_roles(path, columns, kind="obs column")
     notes = [f"using {source} as features"]
     for name in wanted.colors:
-        if name not in columns and name not in names and (found := _gene(adata, name)) is not None:
+        if name not in columns and name not in names and (found := _gene(path, adata, name)) is not None:
             columns[name], place = found
             notes.append(f"the values of gene {name!r} are those of {place}")
     id = wanted.id if wanted.id in columns else cell
@@ -90,13 +88,14 @@ def _with_colors(metadata: pa.Table, adata: Any) -> pa.Table:
     return metadata
 
 
-def _gene(adata: Any, name: str) -> tuple[Any, str] | None:
+def _gene(path: Path, adata: Any, name: str) -> tuple[Any, str] | None:
     """Return the values of a gene, and where they come from: raw if it exists, as in scanpy, otherwise X."""
     for place, part in (("raw.X", adata.raw), ("X", adata if _has_x(adata) else None)):
         if part is not None and name in part.var_names:
-            values = part.X[:, [list(part.var_names).index(name)]]
-            values = values.toarray() if sparse.issparse(values) else np.asarray(values)
-            return pa.array(values.ravel().astype(float), from_pandas=True), place
+            X, genes = _matrix(path, place, part.X), list(map(str, part.var_names))
+            if isinstance(X, PointBlocks):
+                X = X.in_file(str(path), genes, partial(reading, path, "H5AD"))
+            return pa.array(feature_values(X, genes.index(name)), from_pandas=True), place
     return None
 
 

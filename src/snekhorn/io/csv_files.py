@@ -147,6 +147,10 @@ def _open_text(path: Path) -> IO[str]:
     return open(path, encoding="utf-8-sig", newline="")
 
 
+def _open_bytes(path: Path) -> pa.NativeFile:
+    return pa.input_stream(str(path), compression="gzip" if _is_compressed(path) else None)
+
+
 def _is_header(fields: list[str], second: list[str]) -> bool:
     """Return whether the first line holds names: text, or the numbers 0, 1, 2, ... that pandas gives unnamed columns.
 
@@ -168,7 +172,7 @@ def _guess_schema(path: Path, form: CsvFormat, wanted: Wanted) -> pa.Schema:
     """Return the names and types of the columns, inferred from the first block."""
     try:
         with (
-            pa.input_stream(str(path)) as stream,
+            _open_bytes(path) as stream,
             arrow_csv.open_csv(stream, form.read_options, form.parse_options, form.convert_options()) as reader,
         ):
             schema = reader.schema
@@ -190,7 +194,7 @@ def _batches(path: Path, form: CsvFormat, plan: Plan) -> Iterator[pa.RecordBatch
     features = set(plan.features)
     types = {name: pa.float64() if name in features else pa.string() for name in form.names}
     with (
-        pa.input_stream(str(path)) as stream,
+        _open_bytes(path) as stream,
         arrow_csv.open_csv(stream, form.read_options, form.parse_options, form.convert_options(types)) as reader,
     ):
         yield from reader

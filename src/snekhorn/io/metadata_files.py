@@ -39,7 +39,9 @@ def join_metadata(path: Path, table: Table, file: Path, found: Table, wanted: Wa
     names = _free_names(table, others)
     _append(table, file, others.rename_columns(list(names.values())))
     if renamed := [name for name, new in names.items() if new != name]:
-        table.notes.append(f"{first_few(renamed)} of {file} get the prefix 'metadata_', because features have the names")
+        table.notes.append(
+            f"{first_few(renamed)} of {file} get the prefix 'metadata_', because features have the names"
+        )
     if table.id is None and (id := wanted.id or found.id) in names:
         table.id = names[str(id)]
         check_ids(file, table)

@@ -156,6 +156,16 @@ def test_a_graph_of_the_symmetric_entropic_affinity(adata, key_added):
     assert adata.uns["tsnekhorn"]["params"]["obsp"] == uns["distances_key"]
 
 
+def test_a_graph_of_squared_distances_is_that_of_distances(adata):
+    found = [neighbors(adata, metric=metric, perplexity=10, copy=True) for metric in ("euclidean", "sqeuclidean")]
+    layouts = []
+    for graph in found:
+        assert graph.uns["neighbors"]["params"]["metric"] == "euclidean"  # that of the stored distances
+        tsnekhorn(graph, neighbors_key="neighbors", perplexity=10)
+        layouts.append(graph.obsm["X_tsnekhorn"])
+    np.testing.assert_array_equal(*layouts)
+
+
 def test_a_graph_of_another_metric(adata):
     found = neighbors(adata, metric="cosine", perplexity=10, n_pcs=5, copy=True)
     assert "neighbors" not in adata.uns
@@ -239,6 +249,16 @@ def test_arguments_that_do_not_go_together(adata, arguments, message):
     adata.uns["neighbors"] = {"distances_key": "distances", "connectivities_key": "connectivities"}
     with pytest.raises(InputError, match=message):
         tsnekhorn(adata, **arguments)
+
+
+@pytest.mark.parametrize("compute", [tsnekhorn, neighbors])
+def test_data_without_x(adata, compute):
+    empty = anndata.AnnData(obs=adata.obs)
+    with pytest.raises(InputError, match="adata has no X; add the data as X, or as an entry of obsm"):
+        compute(empty)
+    empty.obsm["X_umap"] = adata.obsm["X_pca"]
+    with pytest.raises(InputError, match=r"adata has no X; pass an entry of obsm as use_rep \(available: 'X_umap'\)"):
+        compute(empty)
 
 
 def test_a_graph_needs_a_valid_perplexity(adata):

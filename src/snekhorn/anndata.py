@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from .affinities.symmetric_entropic import SymmetricEntropicAffinity
 from .embedding.initial_layout import pca_layout
-from .errors import InputError, InputTypeError, did_you_mean
+from .errors import InputError, InputTypeError, did_you_mean, first_few
 from .estimators import NeighborEmbedding, TSNEkhorn
 from .geometry.costs import NEIGHBORS_PER_PERPLEXITY, NeighborGraph, build_cost
 from .geometry.inputs import check_points
@@ -193,7 +193,8 @@ def neighbors(
     keys = {f"{part}_key": f"{prefix}{part}" for part in ("connectivities", "distances")}
     adata.obsp[keys["distances_key"]], adata.obsp[keys["connectivities_key"]] = distances, P
     n_neighbors = int(np.diff(distances.indptr).max()) + 1  # scanpy counts the cell itself
-    params = {"n_neighbors": n_neighbors, "method": "snekhorn", "metric": metric, "random_state": 0}
+    stored = "euclidean" if euclidean else metric  # the distances are not squared, unlike the costs
+    params = {"n_neighbors": n_neighbors, "method": "snekhorn", "metric": stored, "random_state": 0}
     params |= {"perplexity": affinity.perplexity_, "use_rep": name}
     adata.uns[key_added or "neighbors"] = {**keys, "params": params}
     return adata if copy else None
@@ -218,6 +219,8 @@ def _representation(adata: AnnData, use_rep: str | None, n_pcs: int | None) -> t
             raise InputError(
                 f"n_pcs={n_pcs}, but there are no principal components; run scanpy.pp.pca, or pass use_rep."
             )
+        if adata.X is None:
+            raise InputError(f"adata has no X; {_entries_to_pass(adata)}.")
         _warn_of_counts(adata.X)
         return use_rep, adata.X
     if use_rep not in adata.obsm:
@@ -230,6 +233,13 @@ def _representation(adata: AnnData, use_rep: str | None, n_pcs: int | None) -> t
     if not 0 < n_pcs <= found.shape[1]:
         raise InputError(f"n_pcs={n_pcs}, but {use_rep} has {found.shape[1]} columns; pass a number from 1 to that.")
     return use_rep, found[:, :n_pcs]
+
+
+def _entries_to_pass(adata: AnnData) -> str:
+    """Return what to do without X."""
+    if not adata.obsm:
+        return "add the data as X, or as an entry of obsm"
+    return f"pass an entry of obsm as use_rep (available: {first_few(list(adata.obsm))})"
 
 
 def _warn_of_counts(X: Any) -> None:

@@ -234,3 +234,34 @@ def test_a_table_becomes_cells_with_a_layout(folder, snekhorn):
     assert found.obsm["X_tsnekhorn"].shape == (N, 2)
     assert list(found.obs["name"][:2]) == ["d0", "d1"]
     assert "digit" in found.obs
+
+
+def test_a_copy_of_the_cells_needs_all_of_them(folder, snekhorn, files):
+    anndata = pytest.importorskip("anndata")
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    X[3, 1] = np.nan
+    anndata.AnnData(X).write_h5ad("nan.h5ad")
+    before = files()
+    result = snekhorn("embed", "nan.h5ad", "--missing", "drop", "--out", "o.h5ad", "--max-iter", 5, code=2)
+    assert "--missing drop leaves out cells, but o.h5ad is to be a copy of nan.h5ad" in result.stderr
+    assert "computing" not in result.stderr
+    assert files() == before
+    snekhorn("embed", "nan.h5ad", "--missing", "drop", "--out", "o.csv", "--max-iter", 5, "--no-scores", "--quiet")
+    assert len(read_layouts(folder / "o.csv").only) == 59
+
+
+@pytest.mark.parametrize("input", ["digits.csv", "cells.h5ad"])
+def test_other_commands_read_the_layout_of_cells(folder, snekhorn, as_json, input):
+    _cells("cells.h5ad")
+    args = ("--label", "digit", "--standardize", "-p", "5,20", "--max-iter", 60)
+    result = snekhorn("embed", input, *args, "--out", "t.h5ad")
+    (command,) = (line for line in result.stderr.splitlines() if "to compute these scores again: " in line)
+    again = as_json(*command.partition("snekhorn ")[2].split())
+    measured = as_json("embed", input, *args, "--out", "t.parquet")
+    assert list(again["scores"]) == ["5", "20"]
+    for scores, layout in zip(again["scores"].values(), measured["layouts"], strict=True):
+        assert scores == pytest.approx(layout["scores"])
+    snekhorn("plot", "t.h5ad", "--color", "digit", "--out", "t.png")
+    snekhorn("view", "t.h5ad", "--color", "digit", "--no-open")
+    names = [layout["name"] for layout in Page((folder / "t.html").read_bytes()).header["layouts"]]
+    assert names == ["perplexity 5", "perplexity 20"]

@@ -16,13 +16,17 @@ from .crafted_models import archive_of, npy, npy_head
 from .good_files import N, P, points
 
 
-def crafted_tables(h5ad: bytes) -> Iterator[tuple[str, str, bytes]]:
-    """Yield the suffix, a description and the content of files that must all be refused; `h5ad` has a sparse X."""
+def crafted_tables(h5ad: bytes, with_raw: bytes) -> Iterator[tuple[str, str, bytes]]:
+    """Yield the suffix, a description and the content of files that must all be refused.
+
+    `h5ad` has a sparse X, and `with_raw` also has X_pca and raw.
+    """
     yield from _sparse_archives()
     yield from _arrays()
     yield from _texts()
     yield from _arrow_files()
     yield from _cells(h5ad)
+    yield from _genes(with_raw)
 
 
 def _sparse_archives() -> Iterator[tuple[str, str, bytes]]:
@@ -139,3 +143,19 @@ def _cells(h5ad: bytes) -> Iterator[tuple[str, str, bytes]]:
         file.create_dataset("X", (N, 50_000_000), dtype=float, chunks=(1, 1000))
         file["X"].attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})
     yield "h5ad", "values that are not stored", stream.getvalue()
+
+
+def _genes(h5ad: bytes) -> Iterator[tuple[str, str, bytes]]:
+    """Damage the matrices of which only a gene is read."""
+    for group in ("raw/X", "X"):
+        for case, (name, value) in {
+            "indices that are too large": ("indices", 2 * 10**8),
+            "negative indices": ("indices", -(10**7)),
+            "starts beyond the entries": ("indptr", 10**7),
+        }.items():
+            stream = io.BytesIO(h5ad)
+            with h5py.File(stream, "r+") as file:
+                file[f"{group}/{name}"][3] = value
+                if group == "X":
+                    del file["raw"]
+            yield "h5ad", f"a gene of {group}: {case}", stream.getvalue()

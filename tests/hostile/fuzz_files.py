@@ -26,8 +26,8 @@ from .hostile_cases import Outcomes, Runner
 def run_crafted(good: dict[str, dict[str, Path]], runner: Runner) -> None:
     """Run the crafted files, all of which must be refused, with an error that names the file."""
     cases = [("transform", "m.npz", case, content) for case, content in crafted_models(good["transform"])]
-    h5ad = good["embed"]["t.h5ad"].read_bytes()
-    cases += [("embed", f"t.{suffix}", case, content) for suffix, case, content in crafted_tables(h5ad)]
+    h5ad, with_raw = (good["embed"][name].read_bytes() for name in ("t.h5ad", "pca.h5ad"))
+    cases += [("embed", f"t.{suffix}", case, content) for suffix, case, content in crafted_tables(h5ad, with_raw)]
     for command, name, case, content in cases:
         outcome = runner.run(command, name, content, case)
         if outcome == "loaded":

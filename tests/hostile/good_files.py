@@ -64,9 +64,10 @@ def write_tables(folder: Path) -> dict[str, Path]:
         var=pd.DataFrame(index=[f"gene{j}" for j in range(P)]),
     )
     cells.write_h5ad(folder / "t.h5ad")
+    raw = cells.copy()
     cells.X = sparse.csc_matrix(X)
     cells.write_h5ad(folder / "csc.h5ad", compression="gzip")
-    cells.obsm["X_pca"] = X
+    cells.obsm["X_pca"], cells.raw = X, raw
     cells.write_h5ad(folder / "pca.h5ad")
     return {path.name: path for path in sorted(folder.iterdir())}
 

@@ -20,8 +20,9 @@ def good(tmp_path_factory):
 @pytest.fixture(scope="module")
 def worker(good, tmp_path_factory):
     runner = Runner(tmp_path_factory.mktemp("cases"))
-    for command, name in (("embed", "t.parquet"), ("embed", "t.h5ad"), ("transform", "graph.npz")):
-        runner.warm_up(command, good[command][name])
+    for name in ("t.parquet", "t.h5ad", "pca.h5ad"):
+        runner.warm_up("embed", good["embed"][name])
+    runner.warm_up("transform", good["transform"]["graph.npz"])
     yield runner
     runner.close()
 

@@ -41,6 +41,8 @@ def attempt(command: str, file: Path, folder: Path) -> tuple[str, str]:
         arguments = ["transform", str(file), str(folder / "new.csv"), *quickly]
     else:
         arguments = ["embed", str(file), "--max-iter", "5", "--no-scores", *quickly]
+    if file.suffix == ".h5ad":
+        arguments += ["--color", "gene1"]  # is read from raw or X, even if X_pca has the features
     code, printed = _run(arguments)
     if code == FAILED_WELL and printed.startswith("error: ") and printed.count("\n") == 1:
         return "refused", printed

@@ -1,7 +1,9 @@
 """Points and their metadata in two files."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from scipy import io as scipy_io
 from scipy import sparse
 
@@ -112,3 +114,45 @@ def test_rows_are_matched_before_they_are_dropped(folder):
     meta = _meta(folder, "kind\nK\nL\nM\n")
     table = read_table(folder / "t.csv", metadata=meta, missing="drop", label="kind")
     assert table.values("kind").tolist() == ["K", "M"]
+
+
+def test_ids_may_be_categories_in_both_files(folder):
+    def write(name, ids, **columns):
+        parquet.write_table(pa.table({"cell": pa.array(ids).dictionary_encode(), **columns}), folder / name)
+
+    write("t.parquet", ["u", "v", "w"], a=[1.0, 2.0, 3.0], b=[2.0, 1.0, 4.0])
+    write("meta.parquet", ["w", "u", "v", "x"], kind=["W", "U", "V", "X"])
+    table = read_table(folder / "t.parquet", metadata=folder / "meta.parquet", id="cell")
+    assert table.values("kind").tolist() == ["U", "V", "W"]
+    write("t.parquet", ["u", "v", "u"], a=[1.0, 2.0, 3.0], b=[2.0, 1.0, 4.0])
+    with pytest.raises(InputError, match=r"t\.parquet has the id 'u' in rows 1 and 3"):
+        read_table(folder / "t.parquet", metadata=folder / "meta.parquet", id="cell")
+
+
+def test_only_the_requested_id_must_be_unique(folder):
+    meta = _meta(folder, "id,cell,kind\n1,u,K\n1,v,L\n2,w,K\n2,x,L\n")
+    for file in ("t.csv", "t.npy"):
+        table = read_table(folder / file, metadata=meta, id="cell")
+        assert table.id == "cell"
+        assert table.values("id").tolist() == [1, 1, 2, 2]
+    with pytest.raises(
+        InputError, match=r"meta\.csv has the id 1 in rows 1 and 2 of column 'id'; .*choose another --id"
+    ):
+        read_table(folder / "t.npy", metadata=meta)
+
+
+def test_metadata_with_the_name_of_a_feature(folder):
+    meta = _meta(folder, "cell,a,metadata_a\nx,4,K\nw,3,L\nv,2,K\nu,1,L\n")
+    table = read_table(folder / "t.csv", metadata=meta, id="cell")
+    assert table.columns == ["a", "b"]
+    assert table.metadata.column_names == ["cell", "metadata_metadata_a", "metadata_a"]
+    assert table.values("metadata_metadata_a").tolist() == [1, 2, 3, 4]
+    assert table.with_features(["a"])["a"].to_pylist() == [1, 3, 4, 9]
+    assert any("'a' of " in note and "get the prefix 'metadata_'" in note for note in table.notes)
+
+
+def test_a_label_with_the_name_of_a_feature(folder):
+    meta = _meta(folder, "column_1\nK\nL\nK\nL\n")
+    table = read_table(folder / "t.npy", metadata=meta, label="column_1")
+    np.testing.assert_array_equal(table.X, X)
+    assert table.values(table.label).tolist() == ["K", "L", "K", "L"]

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from snekhorn.io import InputError, read_table
 from snekhorn.io.csv_files import BLOCK_BYTES
-from snekhorn.io.table import column_values
+from snekhorn.io.table import PALETTE, column_values, palette_of
 
 from ..helpers import dense
 
@@ -296,3 +296,26 @@ def test_text_of_many_rows_is_shared(encoded):
     found = column_values(pa.table({"kind": column}), "kind")
     assert found.tolist() == [value for part in parts for value in part]
     assert found[0] is found[4]
+
+
+@pytest.mark.parametrize("name", ["G.CSV.GZ", "g.Csv.Gz", "G.TSV", "G.TSV.GZ", "g.tsv.GZ"])
+def test_suffixes_in_upper_case(name, tmp_path):
+    separator = "\t" if "tsv" in name.lower() else ","
+    text = separator.join(("a,1", "b")) if separator == "\t" else "a,b"  # a comma in a name does not separate
+    rows = "\n".join(separator.join(map(repr, row)) for row in X[:, :2].tolist())
+    content = f"{text}\n{rows}\n".encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.lower().endswith("gz") else content)
+    table = read_table(tmp_path / name)
+    assert len(table.columns) == 2
+    np.testing.assert_array_equal(table.X, X[:, :2])
+
+
+@pytest.mark.parametrize("stored", [b"viridis", b"[1]", b'{"u": 1}', b'{"u": "no colour"}', b"\xff", b"[" * 100_000])
+def test_what_is_no_palette_is_ignored(stored, tmp_path):
+    for key in (b"palette", PALETTE):
+        field = pa.field("kind", pa.string(), metadata={key: stored})
+        schema = pa.schema([("a", pa.float64()), ("b", pa.float64()), field])
+        parquet.write_table(pa.table([X[:, 0], X[:, 1], KIND], schema=schema), tmp_path / "t.parquet")
+        metadata = read_table(tmp_path / "t.parquet").metadata
+        assert key in metadata.schema.field("kind").metadata
+        assert palette_of(metadata, "kind") is None

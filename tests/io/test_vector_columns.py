@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
+from scipy import sparse
 
 from snekhorn.geometry.point_blocks import PointBlocks
 from snekhorn.io import InputError, read_table
@@ -112,3 +113,9 @@ def test_images_become_rows(tmp_path):
     table = read_table(tmp_path / "t.npz", label="digit")
     np.testing.assert_array_equal(table.X, images.reshape(6, 20))
     assert any("4 x 5; it becomes 20 columns" in note for note in table.notes)
+
+
+def test_a_sparse_matrix_has_no_arrays_to_choose_from(tmp_path):
+    sparse.save_npz(tmp_path / "t.npz", sparse.csr_matrix(X))
+    with pytest.raises(InputError, match=r"t\.npz is one sparse matrix, so --vector nosuch does not apply; omit"):
+        read_table(tmp_path / "t.npz", vector="nosuch")

@@ -10,7 +10,7 @@ import typer
 
 from ..errors import InputError, did_you_mean
 from ..io import Layouts, Table, write_layouts
-from ..io.h5ad_layouts import H5AD, write_h5ad
+from ..io.h5ad_layouts import H5AD, check_all_kept, write_h5ad
 from ..io.layout_files import LAYOUT_SUFFIXES
 from ..io.table_files import check_input
 from ..runtime.checks import check_jobs
@@ -179,6 +179,8 @@ def embed(  # noqa: PLR0913
                 check_resources=model.check_resources if client is None else None,
             )
             _check_colors(points.table, colors)
+            if outputs.table:
+                check_all_kept(outputs.table, points.table, source=input)
             thumbnails = read_images(points.table, image, input.parent)
             fitted = _fit(run, model, points.X, values, client)
         report = LayoutReport.of(input, method, points, fitted)

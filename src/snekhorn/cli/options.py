@@ -155,7 +155,9 @@ EscapeFormulas = Annotated[
 ]
 Coordinates = Annotated[
     list[str] | None,
-    typer.Option(help="Coordinate columns, separated by commas.  (default: leading x, y and z)"),
+    typer.Option(
+        help="Coordinate columns, separated by commas; of an H5AD file, entries of obsm.  (default: leading x, y and z)"
+    ),
 ]
 
 

@@ -87,8 +87,9 @@ class PointBlocks:
         while filled < len(out):
             i, within = self._find(start + filled)
             part = self._block(i)[within : within + len(out) - filled]
+            part = part if self._columns is None else part[:, self._columns]
             part = part.toarray() if sparse.issparse(part) else part
-            out[filled : filled + len(part)] = part if self._columns is None else part[:, self._columns]
+            out[filled : filled + len(part)] = part
             filled += len(part)
         if not np.isfinite(out).all():
             row, column = np.argwhere(~np.isfinite(out))[0]
@@ -105,7 +106,7 @@ class PointBlocks:
 
     def column(self, place: int) -> Array:
         """Return one column."""
-        return np.concatenate([block[:, place] for _, block in self])
+        return np.concatenate([block[:, 0] for _, block in self.select([place])])
 
     def outline(self, n_components: int | None = None) -> Array:
         """Return an array with the shape and type that the points, or their components, will have in memory.

@@ -86,7 +86,7 @@ def _read(path: Path, wanted: Wanted) -> Table:
 def _detect_format(path: Path, wanted: Wanted) -> CsvFormat:
     lines, n_blank = _first_lines(path)
     first, second = lines[0], lines[1] if len(lines) > 1 else ""
-    separator = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else _separator(first)
+    separator = "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else _separator(first)
     fields = next(csv.reader([first], delimiter=separator), [])
     if len(fields) < 2 and wanted.columns is None and wanted.leading is None:
         raise InputError(
@@ -137,10 +137,18 @@ def _separator(line: str) -> str:
     return max(SEPARATORS, key=line.count)
 
 
+def _is_compressed(path: Path) -> bool:
+    return path.suffix.lower() == ".gz"
+
+
 def _open_text(path: Path) -> IO[str]:
-    if path.suffix == ".gz":
+    if _is_compressed(path):
         return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
     return open(path, encoding="utf-8-sig", newline="")
+
+
+def _open_bytes(path: Path) -> pa.NativeFile:
+    return pa.input_stream(str(path), compression="gzip" if _is_compressed(path) else None)
 
 
 def _is_header(fields: list[str], second: list[str]) -> bool:
@@ -164,7 +172,7 @@ def _guess_schema(path: Path, form: CsvFormat, wanted: Wanted) -> pa.Schema:
     """Return the names and types of the columns, inferred from the first block."""
     try:
         with (
-            pa.input_stream(str(path)) as stream,
+            _open_bytes(path) as stream,
             arrow_csv.open_csv(stream, form.read_options, form.parse_options, form.convert_options()) as reader,
         ):
             schema = reader.schema
@@ -186,7 +194,7 @@ def _batches(path: Path, form: CsvFormat, plan: Plan) -> Iterator[pa.RecordBatch
     features = set(plan.features)
     types = {name: pa.float64() if name in features else pa.string() for name in form.names}
     with (
-        pa.input_stream(str(path)) as stream,
+        _open_bytes(path) as stream,
         arrow_csv.open_csv(stream, form.read_options, form.parse_options, form.convert_options(types)) as reader,
     ):
         yield from reader
@@ -228,7 +236,7 @@ def _is_number_text(text: str) -> bool:
 
 def _reason_with_line(path: Path, error: Exception) -> str:
     """Return the reason for an error, with the line number of any byte that is not UTF-8."""
-    if not isinstance(error, UnicodeDecodeError) or path.suffix == ".gz":
+    if not isinstance(error, UnicodeDecodeError) or _is_compressed(path):
         return _reason(error)
     with open(path, "rb") as file:
         for n_line, line in enumerate(file, start=1):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,20 +17,14 @@ from ..geometry.point_blocks import LARGE, PointBlocks, as_blocks
 from ..runtime.sparse_format import check_sparse
 from .h5_scan import check_h5
 from .matrix_files import select_features
-from .table import PALETTE, Table, Wanted, reading
+from .table import HEX_COLOR, PALETTE, Table, Wanted, feature_values, reading
 
 DEFAULT_REP = "X_pca"
-HEX_COLOR = re.compile(r"#[0-9a-fA-F]{6}([0-9a-fA-F]{2})?")  # with or without opacity
 
 
 def read_h5ad(path: Path, wanted: Wanted, rep: str | None = None) -> Table:
     """Read an AnnData file: by default obsm["X_pca"] if it exists, otherwise X; obs becomes the metadata."""
-    try:
-        from anndata import read_h5ad as read
-    except ImportError:
-        raise InputError(f"reading {path} needs anndata; install it with: pip install 'snekhorn[anndata]'.") from None
-    check_h5(path)
-    adata = read(path, backed="r")
+    adata = _opened(path)
     try:
         table = _anndata_table(path, adata, wanted, rep)
     except BaseException:
@@ -39,6 +33,27 @@ def read_h5ad(path: Path, wanted: Wanted, rep: str | None = None) -> Table:
     if not isinstance(table.X, PointBlocks):  # blocks are read from the open file
         adata.file.close()
     return table
+
+
+def read_entries(path: Path, choose: Callable[[list[str]], list[str]]) -> tuple[dict[str, Any], pa.Table]:
+    """Read the entries of obsm that `choose` selects by name, and obs with the names of the cells."""
+    with reading(path, "H5AD"):
+        adata = _opened(path)
+        try:
+            names = choose(list(adata.obsm))
+            entries = {name: _as_numbers(path, f"obsm[{name!r}]", adata.obsm[name]) for name in names}
+            return entries, _with_colors(pa.table(_obs_columns(adata)[1]), adata)
+        finally:
+            adata.file.close()
+
+
+def _opened(path: Path) -> Any:
+    try:
+        from anndata import read_h5ad as read
+    except ImportError:
+        raise InputError(f"reading {path} needs anndata; install it with: pip install 'snekhorn[anndata]'.") from None
+    check_h5(path)
+    return read(path, backed="r")
 
 
 def _anndata_table(path: Path, adata: Any, wanted: Wanted, rep: str | None) -> Table:
@@ -60,18 +75,23 @@ def _anndata_table(path: Path, adata: Any, wanted: Wanted, rep: str | None) -> T
     if isinstance(X, PointBlocks):
         X = X.in_file(str(path), names, partial(reading, path, "H5AD"))
     X, names = select_features(path, X, names, wanted)
-    obs = {str(name): _obs_column(adata.obs[name]) for name in adata.obs.columns}
-    cell = "cell" if "cell" not in obs else "cell name"
-    columns = {cell: pa.array(list(map(str, adata.obs_names))), **obs}
+    cell, columns = _obs_columns(adata)
     wanted.check_roles(path, columns, kind="obs column")
     notes = [f"using {source} as features"]
     for name in wanted.colors:
-        if name not in columns and name not in names and (found := _gene(adata, name)) is not None:
+        if name not in columns and name not in names and (found := _gene(path, adata, name)) is not None:
             columns[name], place = found
             notes.append(f"the values of gene {name!r} are those of {place}")
     id = wanted.id if wanted.id in columns else cell
     label = wanted.label if wanted.label in columns else None
     return Table(X, names, _with_colors(pa.table(columns), adata), id, label, notes, rep)
+
+
+def _obs_columns(adata: Any) -> tuple[str, dict[str, Any]]:
+    """Return the names of the cells, as a first column, and the columns of obs; and what the first one is called."""
+    obs = {str(name): _obs_column(adata.obs[name]) for name in adata.obs.columns}
+    cell = "cell" if "cell" not in obs else "cell name"
+    return cell, {cell: pa.array(list(map(str, adata.obs_names))), **obs}
 
 
 def _with_colors(metadata: pa.Table, adata: Any) -> pa.Table:
@@ -90,13 +110,14 @@ def _with_colors(metadata: pa.Table, adata: Any) -> pa.Table:
     return metadata
 
 
-def _gene(adata: Any, name: str) -> tuple[Any, str] | None:
+def _gene(path: Path, adata: Any, name: str) -> tuple[Any, str] | None:
     """Return the values of a gene, and where they come from: raw if it exists, as in scanpy, otherwise X."""
     for place, part in (("raw.X", adata.raw), ("X", adata if _has_x(adata) else None)):
         if part is not None and name in part.var_names:
-            values = part.X[:, [list(part.var_names).index(name)]]
-            values = values.toarray() if sparse.issparse(values) else np.asarray(values)
-            return pa.array(values.ravel().astype(float), from_pandas=True), place
+            X, genes = _matrix(path, place, part.X), list(map(str, part.var_names))
+            if isinstance(X, PointBlocks):
+                X = X.in_file(str(path), genes, partial(reading, path, "H5AD"))
+            return pa.array(feature_values(X, genes.index(name)), from_pandas=True), place
     return None
 
 

@@ -13,8 +13,10 @@ from ..errors import InputError
 
 if TYPE_CHECKING:
     from .layout_files import Layouts
+    from .table import Table
 
 H5AD = ".h5ad"
+RESERVED = ("", ".", "_index")  # of a group of HDF5, and of a data frame of anndata
 
 
 def check_anndata(path: Path) -> None:
@@ -25,6 +27,16 @@ def check_anndata(path: Path) -> None:
         import anndata  # noqa: F401
     except ImportError:
         raise InputError(f"writing {path} needs anndata; install it with: pip install 'snekhorn[anndata]'.") from None
+
+
+def check_all_kept(path: Path, table: Table, *, source: Path) -> None:
+    """Raise if layouts of some of the cells would be added to a copy of a file with all of them."""
+    dropped = table.missing is not None and table.missing.rule == "drop"
+    if dropped and path.suffix.lower() == H5AD and source.suffix.lower() == H5AD:
+        raise InputError(
+            f"--missing drop leaves out cells, but {path} is to be a copy of {source}, which has all of them; pass "
+            "--missing median, or write the layout to another format, such as .parquet."
+        )
 
 
 def write_h5ad(found: Layouts, path: Path, *, name: str, source: Path) -> None:
@@ -49,14 +61,33 @@ def write_h5ad(found: Layouts, path: Path, *, name: str, source: Path) -> None:
 def _new_file(metadata: pa.Table, entries: dict[str, Any], path: Path) -> None:
     from anndata import AnnData
 
-    plain = {name: _plain(column) for name, column in zip(metadata.column_names, metadata.columns, strict=True)}
-    obs = pa.table(plain).to_pandas()
+    obs = pa.table([_plain(column) for column in metadata.columns], names=_names(metadata.column_names)).to_pandas()
+    n = len(next(iter(entries.values())))
+    obs = obs.reindex(range(n))  # without columns, pandas does not know the number of rows
     obs.index = obs.index.astype(str)
-    AnnData(obs=obs, obsm=entries, shape=(len(next(iter(entries.values()))), 0)).write_h5ad(path)
+    AnnData(obs=obs, obsm=entries, shape=(n, 0)).write_h5ad(path)
+
+
+def _names(names: list[str]) -> list[str]:
+    """Return the names of the columns of obs, which must be names of HDF5, and other than that of the index."""
+    found: list[str] = []
+    for name in names:
+        new = name.replace("/", "_")
+        while new in RESERVED or new in found or (new != name and new in names):
+            new = f"input_{new}"
+        found.append(new)
+    return found
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column of numbers, booleans or text; anything else, such as dates, becomes text."""
+    """Return a column of numbers, booleans or text; anything else, such as dates, becomes text.
+
+    In an H5AD file, only numbers and text can be missing, and text not everywhere.
+    """
+    if column.null_count == len(column):
+        return pa.nulls(len(column), pa.float64())
+    if column.null_count and pa.types.is_boolean(column.type):
+        return column.cast(pa.string())
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     kept = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_string)
     return column if any(check(kind) for check in kept) else column.cast(pa.string())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,20 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 from pyarrow import ipc, parquet
+from scipy import sparse
 
-from ..errors import InputError
-from .table_files import TEXT_SUFFIXES, read_table
+from ..errors import InputError, did_you_mean, first_few
+from ..registry import METHODS
+from .h5ad_files import read_entries
+from .h5ad_layouts import H5AD
+from .table_files import TEXT_SUFFIXES, check_input, read_table
 from .text_columns import NUMBER
 
 TABLE_SUFFIXES = (".parquet", ".csv", ".tsv", ".arrow", ".feather")
 LAYOUT_SUFFIXES = (*TABLE_SUFFIXES, ".npy")
 FORMULA = re.compile(r"^[=+\-@\t\r]")
 AXES = ("x", "y", "z")
+ENTRY = re.compile(rf"(X_(?:{'|'.join(METHODS)}))(?:_(.+))?")  # of obsm, as written by write_h5ad
 COORDINATE = re.compile(r"^([xyz])(?:_(.+))?$")
 
 
@@ -104,10 +110,13 @@ def _write_table(table: pa.Table, file: Path) -> None:
 def read_layouts(path: Path, *, columns: list[str] | None = None) -> Layouts:
     """Read a file written by `write_layouts`, or any table that starts with columns x and y.
 
-    `columns` lists the coordinate columns if they have other names.
+    `columns` lists the coordinate columns if they have other names. The layouts of an H5AD file are the entries of
+    obsm that are named after a method, or those listed in `columns`.
     """
     if path.is_dir():
         raise InputError(f"{path} is a folder; pass the name of a file.")
+    if path.suffix.lower() == H5AD:
+        return _read_cells(path, columns)
     single = path.suffix.lower() == ".npy" or columns is not None
     table = read_table(path, columns=columns, leading=None if single else leading_coordinates)
     if single:
@@ -115,6 +124,46 @@ def read_layouts(path: Path, *, columns: list[str] | None = None) -> Layouts:
     keys = dict.fromkeys(map(_key, table.columns))
     layouts = {key: table.X[:, [_key(name) == key for name in table.columns]] for key in keys}
     return Layouts({key: _check_dimension(path, Z) for key, Z in layouts.items()}, table.metadata)
+
+
+def _read_cells(path: Path, names: list[str] | None) -> Layouts:
+    """Read layouts from the entries of obsm; if all are of one method, their keys are those of a table."""
+    check_input(path)
+    entries, metadata = read_entries(path, partial(_layout_entries, path, names))
+    parts = {name: (match[1], match[2] or "") if (match := ENTRY.fullmatch(name)) else (name, "") for name in entries}
+    several = len({start for start, _ in parts.values()}) > 1
+    layouts: dict[str, NDArray[Any]] = {}
+    for name, Z in entries.items():
+        _check_dimension(path, Z)
+        Z = Z.toarray() if sparse.issparse(Z) else Z
+        if not np.isfinite(Z).all():
+            raise InputError(f"obsm[{name!r}] of {path} has values that are missing or infinite; compute it again.")
+        layouts[name if several else parts[name][1]] = Z
+    if len({Z.shape[1] for Z in layouts.values()}) > 1:
+        raise InputError(
+            f"{path} has layouts of different dimensions, {first_few(list(entries))}; choose some with --coordinates."
+        )
+    return Layouts(layouts, metadata)
+
+
+def _layout_entries(path: Path, names: list[str] | None, known: list[str]) -> list[str]:
+    """Return the entries of obsm to read; numbers in their names are in order, unlike in the file."""
+    for name in names or ():
+        if name not in known:
+            raise InputError(f"{path} has no obsm[{name!r}]; {did_you_mean(name, known)}")
+    found = names or sorted(filter(ENTRY.fullmatch, known), key=_by_number)
+    if not found:
+        remedy = f"choose entries with --coordinates (available: {first_few(known)})"
+        raise InputError(
+            f"{path} has no layout in obsm that is named after a method, such as 'X_tsnekhorn'; "
+            f"{remedy if known else 'compute one with snekhorn embed'}."
+        )
+    return found
+
+
+def _by_number(name: str) -> list[tuple[float, str]]:
+    parts = re.split(r"(\d+(?:\.\d+)?)", name)  # text and numbers in turn
+    return [(float(part), "") if i % 2 else (0.0, part) for i, part in enumerate(parts)]
 
 
 def leading_coordinates(names: list[str]) -> list[str]:

@@ -40,6 +40,10 @@ def read_npz(path: Path, wanted: Wanted) -> Table:
             )
         arrays = {name: archive.read_array(name) for name in archive.names}
     if "format" in arrays:
+        if wanted.vector is not None:
+            raise InputError(
+                f"{path} is one sparse matrix, so --vector {wanted.vector} does not apply; omit the option."
+            )
         return as_table(path, _sparse_matrix(arrays), {}, wanted)
     name = _array_of_points(path, arrays, wanted)
     X = arrays.pop(name)

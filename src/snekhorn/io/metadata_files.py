@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InputError, first_few
-from .table import Table, Wanted, check_ids
+from .table import Table, Wanted, check_ids, decoded
 
 
 def join_metadata(path: Path, table: Table, file: Path, found: Table, wanted: Wanted) -> None:
@@ -36,15 +36,21 @@ def join_metadata(path: Path, table: Table, file: Path, found: Table, wanted: Wa
     else:
         others, matched = found.metadata, "matched by row"
     table.notes.append(f"metadata of {file} {matched}")
-    _append(table, file, others)
-    if table.id is None and (wanted.id or found.id) in table.metadata.column_names:
-        table.id = wanted.id or found.id
-    table.label = wanted.label
+    names = _free_names(table, others)
+    _append(table, file, others.rename_columns(list(names.values())))
+    if renamed := [name for name, new in names.items() if new != name]:
+        table.notes.append(
+            f"{first_few(renamed)} of {file} get the prefix 'metadata_', because features have the names"
+        )
+    if table.id is None and (id := wanted.id or found.id) in names:
+        table.id = names[str(id)]
+        check_ids(file, table)
+    table.label = None if wanted.label is None else names.get(wanted.label, wanted.label)
 
 
 def _rows_by_id(path: Path, table: Table, file: Path, metadata: pa.Table, key: str) -> pa.Array:
     """Return the row of the metadata of each point."""
-    mine, theirs = table.metadata.column(str(table.id)), metadata.column(key)
+    mine, theirs = decoded(table.metadata.column(str(table.id))), decoded(metadata.column(key))
     if mine.type != theirs.type:  # such as numbers in one file and text in the other
         mine, theirs = mine.cast(pa.string()), theirs.cast(pa.string())
     theirs = theirs.combine_chunks()
@@ -63,6 +69,18 @@ def _rows_by_id(path: Path, table: Table, file: Path, metadata: pa.Table, key: s
             f"{first_few(list(map(str, unmatched)))}; add these rows, or choose another --id."
         )
     return rows
+
+
+def _free_names(table: Table, others: pa.Table) -> dict[str, str]:
+    """Return the new names of columns: with a prefix if a feature has the name, so that it means one column."""
+    features = set(table.columns)
+    taken = {*features, *others.column_names, *table.metadata.column_names}
+    names = {name: name for name in others.column_names}
+    for name in filter(features.__contains__, others.column_names):
+        while names[name] in taken:
+            names[name] = f"metadata_{names[name]}"
+        taken.add(names[name])
+    return names
 
 
 def _append(table: Table, file: Path, others: pa.Table) -> None:

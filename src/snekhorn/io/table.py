@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -25,7 +26,8 @@ from .vector_columns import check_vector, is_vector, vector_names, vector_values
 
 ID_NAMES = ("", "id", "index", "unnamed: 0", "__index_level_0__")  # numbers in these columns are row numbers
 GROWTH = 1.1  # growth factor of a full array; larger wastes memory, smaller copies more often
-PALETTE = b"palette"  # key of the colours of categories in the metadata of a field
+HEX_COLOR = re.compile(r"#[0-9a-fA-F]{6}([0-9a-fA-F]{2})?")  # with or without opacity
+PALETTE = b"snekhorn:palette"  # key of the colours of categories in the metadata of a field
 
 
 @dataclass
@@ -64,17 +66,9 @@ class Table:
         table = self.metadata
         for name in names:
             if name not in table.column_names:
-                column = pa.array(self._feature(self.columns.index(name)), from_pandas=True)
+                column = pa.array(feature_values(self.X, self.columns.index(name)), from_pandas=True)
                 table = table.append_column(name, column) if table.num_columns else pa.table({name: column})
         return table
-
-    def _feature(self, place: int) -> NDArray[Any]:
-        X = self.X
-        if isinstance(X, PointBlocks):
-            values = X.column(place)
-        else:
-            values = X.tocsc()[:, [place]].toarray() if sparse.issparse(X) else np.asarray(X[:, place])
-        return values.ravel().astype(float)
 
     def values(self, name: str) -> NDArray[Any]:
         """Return a column of the metadata as an array."""
@@ -160,6 +154,20 @@ def reading(path: Path, kind: str) -> Iterator[None]:
         ) from error
 
 
+def feature_values(X: Any, place: int) -> NDArray[Any]:
+    """Return a column of the features."""
+    if isinstance(X, PointBlocks):
+        values = X.column(place)
+    else:
+        values = X.tocsc()[:, [place]].toarray() if sparse.issparse(X) else np.asarray(X[:, place])
+    return values.ravel().astype(float)
+
+
+def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the values of a column of categories; any other column as it is."""
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
 def column_values(table: pa.Table, name: str) -> NDArray[Any]:
     """Return a column as an array."""
     if name not in table.column_names:
@@ -188,9 +196,15 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def palette_of(metadata: pa.Table, name: str) -> dict[str, str] | None:
-    """Return the colours of the categories of a column, if the file has any."""
+    """Return the colours of the categories of a column, if the file has any; ignore what is no palette."""
     stored = (metadata.schema.field(name).metadata or {}).get(PALETTE)
-    return None if stored is None else dict(json.loads(stored))
+    try:
+        found = None if stored is None else json.loads(stored)
+    except (ValueError, RecursionError):  # anybody can write these bytes into a Parquet or Arrow file
+        return None
+    if not isinstance(found, dict) or not all(HEX_COLOR.fullmatch(str(color)) for color in found.values()):
+        return None
+    return found
 
 
 def no_metadata(n: int) -> pa.Table:
@@ -314,7 +328,7 @@ def check_ids(path: Path, table: Table) -> None:
     """Raise an error if an id is missing or duplicated."""
     if table.id is None:
         return
-    ids = table.metadata.column(table.id)
+    ids = decoded(table.metadata.column(table.id))
     if ids.null_count:
         row = pc.index(pc.is_null(ids), True).as_py() + 1
         raise InputError(f"row {row} of {path} has no id in column {table.id!r}; add one, or choose another --id.")

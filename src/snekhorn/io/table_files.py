@@ -88,7 +88,7 @@ def read_table(  # noqa: PLR0913
     path = Path(path)
     suffix = check_input(path)
     _check_options(path, suffix, rep=rep, vector=vector, transpose=transpose)
-    described = None if metadata is None else read_metadata(Path(metadata))
+    described = None if metadata is None else read_metadata(Path(metadata), id)
     elsewhere = frozenset[str]() if described is None else frozenset(described.metadata.column_names)
     wanted = Wanted(
         columns, label, id, leading, of_model, exclude, vector, missing, colors=tuple(colors), elsewhere=elsewhere
@@ -111,12 +111,17 @@ def read_table(  # noqa: PLR0913
     return table
 
 
-def read_metadata(path: Path) -> Table:
-    """Read all columns of a file as metadata."""
+def read_metadata(path: Path, id: str | None) -> Table:
+    """Read all columns of a file as metadata.
+
+    Ids are not checked here: the file may have rows of other points, and no column `id` if the points have one.
+    """
     if path.is_dir():
         raise InputError(f"{path} is a folder; pass a file to --metadata.")
     suffix_of(path, TABULAR_SUFFIXES)
-    return read_table(path, columns=[])
+    suffix = check_input(path)
+    _check_options(path, suffix, rep=None, vector=None, transpose=False)
+    return _read(path, suffix, Wanted(columns=[], id=id, elsewhere=frozenset(() if id is None else (id,))), None)
 
 
 def _read(path: Path, suffix: str, wanted: Wanted, rep: str | None) -> Table:

@@ -189,7 +189,7 @@ def test_thumbnails_and_neighbours_are_on_the_page(folder, snekhorn, monkeypatch
 
 def test_bad_images_are_refused_before_any_work(folder, snekhorn, files):
     before = files()
-    for column, message in (("names", "there is no column 'names'; did you mean 'name'"), ("name", "'d0' in row 0")):
+    for column, message in (("names", "there is no column 'names'; did you mean 'name'"), ("name", "'d0' in row 1")):
         result = snekhorn("embed", "digits.csv", "--image", column, code=2)
         assert message in result.stderr
         assert "computing" not in result.stderr

@@ -105,7 +105,6 @@ def read_table(  # noqa: PLR0913
         table = _read(path, suffix, wanted, rep)
     if described is not None:
         join_metadata(path, table, Path(str(metadata)), described, wanted)
-        table.elsewhere = elsewhere
     check_ids(path, table)
     settle_missing(path, table, wanted)
     automatic = columns is None and leading is None and not of_model and vector is None

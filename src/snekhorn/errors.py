@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -57,3 +58,14 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
 def first_few(names: Sequence[str]) -> str:
     """List the first eight names in quotes, followed by an ellipsis if there are more."""
     return ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
+
+
+def option_text(option: str, *names: str) -> str:
+    """Write an option and the names of columns that it takes as a shell and the program read them."""
+    several = option in ("--columns", "--exclude")
+    return shlex.join([option, ",".join(map(_protected, names)) if several else names[0]])
+
+
+def _protected(name: str) -> str:
+    """Put a name with a comma in double quotes, because commas separate names."""
+    return '"' + name.replace('"', '""') + '"' if "," in name or '"' in name else name

@@ -77,6 +77,17 @@ def test_npy_blocks(folder, as_json):
     np.testing.assert_array_equal(np.load("placed.npy"), np.load("Z.npy"))
 
 
+def test_a_model_of_lists_takes_a_folder(folder, snekhorn):
+    table = pa.table({"v": pa.array(list(DIGITS[:90].astype(np.float32)))})
+    parquet.write_table(table, "all.parquet")
+    (folder / "lists").mkdir()
+    for number, start in enumerate((0, 40)):
+        parquet.write_table(table.slice(start, 40 + 10 * number), folder / f"lists/{number}.parquet")
+    snekhorn("embed", "all.parquet", "--vector", "v", *SHORT, "-p", 9, "--save-model", "m.npz", "--out", "Z.npy")
+    snekhorn("transform", "m.npz", "lists", "--out", "placed.npy")
+    np.testing.assert_array_equal(np.load("placed.npy"), np.load("Z.npy"))
+
+
 def test_results_are_not_written_among_the_blocks(blocks, snekhorn, monkeypatch):
     found = snekhorn("embed", "blocks", "--out", "blocks/Z.parquet", code=2)
     assert "among the blocks of the input" in found.stderr

@@ -187,9 +187,20 @@ def test_thumbnails_and_neighbours_are_on_the_page(folder, snekhorn, monkeypatch
     assert Page((folder / "many.html").read_bytes()).header["neighbors"] is None
 
 
+def test_images_of_a_metadata_file_are_next_to_it(folder, snekhorn):
+    (folder / "photos").mkdir()
+    Image.new("L", (9, 9), 80).save(folder / "photos" / "a.png")
+    (folder / "t.csv").write_text("u,v,own\n" + "\n".join(f"{i % 7},{i * i % 11},photos/a.png" for i in range(40)))
+    (folder / "photos" / "meta.csv").write_text("photo\n" + "a.png\n" * 40)
+    args = ("embed", "t.csv", "--metadata", "photos/meta.csv", "-p", 5, "--max-iter", 5, "--no-scores")
+    for column in ("photo", "own"):
+        snekhorn(*args, "--image", column, "--html", f"{column}.html")
+        assert Page((folder / f"{column}.html").read_bytes()).header["images"] == 1
+
+
 def test_bad_images_are_refused_before_any_work(folder, snekhorn, files):
     before = files()
-    for column, message in (("names", "there is no column 'names'; did you mean 'name'"), ("name", "'d0' in row 0")):
+    for column, message in (("names", "there is no column 'names'; did you mean 'name'"), ("name", "'d0' in row 1")):
         result = snekhorn("embed", "digits.csv", "--image", column, code=2)
         assert message in result.stderr
         assert "computing" not in result.stderr

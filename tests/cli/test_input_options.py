@@ -199,3 +199,35 @@ def test_wrong_values(folder, snekhorn, files, case):
     error = " ".join(snekhorn("embed", "digits.csv", *args, code=2).stderr.replace("│", " ").split())
     assert message in error
     assert files() == before
+
+
+UNEQUAL = "the standard deviations of the columns differ by a factor of up to"
+
+
+@pytest.mark.parametrize(
+    ("metric", "noted"),
+    [
+        *((metric, True) for metric in ("sqeuclidean", "cosine", "manhattan")),
+        *((metric, False) for metric in ("seuclidean", "mahalanobis", "hamming", "canberra")),
+    ],
+)
+def test_unequal_columns_are_noted_if_the_metric_depends_on_units(folder, snekhorn, metric, noted):
+    _write("t.csv", {"a": 1000.0 * RNG.normal(size=40), "b": RNG.normal(size=40)})
+    args = ("embed", "t.csv", "--out", "t.npy", "--metric", metric, "--max-iter", 5, "-p", 5, "--no-scores", "--force")
+    result = snekhorn(*args)
+    assert (UNEQUAL in result.stderr) is noted
+    assert ("depend mostly on 'a', and hardly on 'b'" in result.stderr) is noted
+    assert UNEQUAL not in snekhorn(*args, "--standardize").stderr
+    assert (UNEQUAL in snekhorn("evaluate", "t.csv", "t.npy", "--metric", metric).stderr) is noted
+
+
+def test_blocks_are_read_once_and_unequal_columns_noted(folder, snekhorn, monkeypatch):
+    from snekhorn.geometry.point_blocks import PointBlocks
+
+    (folder / "blocks").mkdir()
+    np.save("blocks/part-1.npy", RNG.normal(size=(40, 3)) * [1.0, 500.0, 2.0])
+    read, passes = PointBlocks.read, []
+    monkeypatch.setattr(PointBlocks, "read", lambda blocks, *rows: passes.append(rows) or read(blocks, *rows))
+    result = snekhorn("embed", "blocks", "--out", "t.npy", "--max-iter", 5, "-p", 5, "--no-scores")
+    assert "depend mostly on 'column_2', and hardly on 'column_1'" in result.stderr
+    assert passes == [(0, 40)]

@@ -175,6 +175,18 @@ def test_metadata_of_new_points_is_kept(folder, snekhorn):
     assert read_layouts(folder / "placed.parquet").metadata.column_names == ["name", "digit", "run"]
 
 
+def test_genes_in_rows_of_new_points(folder, snekhorn):
+    X = np.random.default_rng(0).normal(size=(6, 40))
+    text = [",".join(["GeneID", "Length", *(f"s{j}" for j in range(40))])]
+    text += [",".join(map(str, [100 + i, 900 - i, *x])) for i, x in enumerate(X)]
+    (folder / "t.csv").write_text("\n".join(text) + "\n")
+    options = ("--transpose", "--id", "GeneID", "--exclude", "Length")
+    snekhorn("embed", "t.csv", *options, "--out", "a.npy", "--save-model", "m.npz", "-p", 5, *FAST)
+    result = snekhorn("transform", "m.npz", "t.csv", *options, "--out", "b.npy")
+    np.testing.assert_array_equal(np.load("a.npy"), np.load("b.npy"))
+    assert "note: transposed: 40 columns of t.csv are the points" in result.stderr
+
+
 def test_an_empty_entry_of_obsm_is_not_the_default(folder, snekhorn):
     cells = pytest.importorskip("anndata").AnnData(np.random.default_rng(0).normal(size=(30, 4)))
     cells.obsm["X_pca"] = cells.X[:, :2]

@@ -1,12 +1,14 @@
 """Columns that are probably no features, and labels and orientations that were not declared, are pointed out."""
 
 import re
+import shlex
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv as arrow_csv
 
+from snekhorn.cli.options import split
 from snekhorn.io import read_table
 
 RNG = np.random.default_rng(0)
@@ -39,6 +41,23 @@ def test_features(tmp_path, name, values, hint):
     else:
         assert re.search(hint, notes), notes
     assert _notes(tmp_path, {**MEASURED, name: values}, columns=["a", name]) == ""
+
+
+def test_suggested_options_can_be_pasted(tmp_path):
+    found = _notes(tmp_path, {**MEASURED, "my year, utc": [1990 + i % 30 for i in range(N)]})
+    (suggested,) = re.findall(r"pass (--exclude .*)$", found)
+    assert suggested == """--exclude '"my year, utc"'"""
+    option, value = shlex.split(suggested)
+    assert _notes(tmp_path, {**MEASURED, "my year, utc": range(N)}, exclude=split([value], option)) == ""
+    codes = _notes(tmp_path, {**MEASURED, 'a "b"': [i % 4 for i in range(N)], "c d": [i % 3 for i in range(N)]})
+    label, excluded = re.search("pass (--label .*); otherwise, consider (--exclude .*?)(?: \\||$)", codes).groups()
+    assert shlex.split(label) == ["--label", 'a "b"']
+    assert split(shlex.split(excluded)[1:], "--exclude") == ['a "b"', "c d"]
+    assert "pass --id 'row number'" in _notes(tmp_path, {**MEASURED, "row number": range(N)})
+
+
+def test_huge_whole_numbers_are_no_dates(tmp_path):
+    assert _notes(tmp_path, {**MEASURED, "time": [1e300 + 1e299 * (i % 30) for i in range(N)]}) == ""
 
 
 def test_counts_are_not_all_called_codes(tmp_path):

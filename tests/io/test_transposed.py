@@ -22,6 +22,10 @@ def test_genes_in_rows(tmp_path, first):
     assert table.columns == ["g0", "g1", "g2", "g3", "g4"]
     assert table.metadata.to_pydict() == {"point": ["u", "v", "w"]}
     assert table.id == "point"
+    assert table.notes == [
+        f"transposed: 3 columns of {tmp_path / 't.csv'} are the points",
+        f"column {first or 'index'!r} names the features",
+    ]
 
 
 def test_columns_are_chosen_after_the_transposition(tmp_path):
@@ -30,6 +34,31 @@ def test_columns_are_chosen_after_the_transposition(tmp_path):
     assert read_table(path, transpose=True, exclude=["g0"]).columns == ["g1", "g2", "g3", "g4"]
     with pytest.raises(InputError, match="no column 'u'"):
         read_table(path, transpose=True, columns=["u"])
+
+
+FEATURE_COUNTS = "GeneID,Chr,Length,u,v\n7,chr1,900,1,2\n5,chr1,800,3,4\n9,chr2,700,5,6\n"
+
+
+def test_columns_about_features_are_no_points(tmp_path):
+    (tmp_path / "t.csv").write_text(FEATURE_COUNTS)
+    table = read_table(tmp_path / "t.csv", transpose=True, id="GeneID", exclude=["Len*", "Chr", "5"])
+    assert table.columns == ["7", "9"]
+    assert table.metadata.to_pydict() == {"point": ["u", "v"]}
+    np.testing.assert_array_equal(table.X, [[1.0, 5.0], [2.0, 6.0]])
+    assert "column 'GeneID' names the features" in table.notes
+    (tmp_path / "cells.csv").write_text("point,kind\nv,K\nu,L\n")
+    options = {"transpose": True, "exclude": ["Length"], "metadata": tmp_path / "cells.csv", "label": "kind"}
+    assert read_table(tmp_path / "t.csv", id="GeneID", **options).values("kind").tolist() == ["L", "K"]
+
+
+def test_names_to_leave_out_must_exist(tmp_path):
+    (tmp_path / "t.csv").write_text(FEATURE_COUNTS)
+    with pytest.raises(InputError, match="no column 'Lengths'; did you mean 'Length'"):
+        read_table(tmp_path / "t.csv", transpose=True, id="GeneID", exclude=["Lengths"])
+    with pytest.raises(InputError, match="no column 'Gene'; did you mean 'GeneID'"):
+        read_table(tmp_path / "t.csv", transpose=True, id="Gene")
+    with pytest.raises(InputError, match="--exclude leaves out all 3 points"):
+        read_table(tmp_path / "t.csv", transpose=True, id="GeneID", exclude=["Length", "[uv]"])
 
 
 def test_labels_are_in_another_file(tmp_path):

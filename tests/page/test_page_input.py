@@ -65,7 +65,9 @@ def test_one_value_per_point_is_a_column(values, name):
 
 
 def test_values_of_mixed_types_are_text():
-    page = Page(written(Z, pd.DataFrame({"mixed": [1, "two", None] * 10, "nan": [1.5, "x", np.nan] * 10})))
+    columns = {"mixed": [1, "two", None] * 10, "nan": [1.5, "x", np.nan] * 10, "na": [1, "x", pd.NA] * 10}
+    page = Page(written(Z, pd.DataFrame({**columns, "nat": [1, "x", pd.NaT] * 10})))
+    assert page.column("na")[1] == page.column("nat")[1] == ["1", "x", None] * 10
     assert page.column("mixed")[1] == ["1", "two", None] * 10
     assert page.column("nan")[1] == ["1.5", "x", None] * 10
 

@@ -60,6 +60,42 @@ def test_data_uris_are_not_shown_as_text():
     assert all(image.size == (20, 10) for image in opened(page))
 
 
+@pytest.mark.parametrize(
+    ("pixels", "format"),
+    [
+        (np.array([[1000, 1000], [2000, 3000]], dtype=np.uint16), "PNG"),
+        (np.array([[1000, 1000], [2000, 3000]], dtype=np.uint16), "TIFF"),
+        (np.array([[-70000, -70000], [0, 70000]], dtype=np.int32), "TIFF"),
+        (np.array([[-0.5, np.nan], [0.0, 0.5]], dtype=np.float32), "TIFF"),
+    ],
+)
+def test_images_of_more_than_eight_bits_keep_their_contrast(pixels, format):
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, format)
+    (image,) = opened(Page(written(np.eye(1, 2), {"photo": [as_uri(file.getvalue())]}, images="photo")))
+    assert np.asarray(image.convert("L")).tolist() == [[0, 0], [128, 255]]
+
+
+def test_a_uniform_image_of_sixteen_bits_is_shown():
+    file = io.BytesIO()
+    Image.fromarray(np.full((2, 3), 500, dtype=np.uint16)).save(file, "PNG")
+    (image,) = opened(Page(written(np.eye(1, 2), {"photo": [as_uri(file.getvalue())]}, images="photo")))
+    assert np.asarray(image.convert("L")).tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_photographs_are_turned_upright():
+    exif = Image.Exif()
+    exif[0x0112] = 6  # orientation: the top of the picture is on the right
+    file = io.BytesIO()
+    pixels = np.zeros((200, 400, 3), dtype=np.uint8)
+    pixels[:, :200] = COLORS[0]
+    Image.fromarray(pixels).save(file, "JPEG", exif=exif)
+    (image,) = opened(Page(written(np.eye(1, 2), {"photo": [as_uri(file.getvalue())]}, images="photo")))
+    assert image.size == (64, 128)
+    assert image.getpixel((32, 10))[0] > 240
+    assert image.getpixel((32, 118))[0] < 15
+
+
 def test_a_sample_has_the_images_of_its_points():
     uris = [as_uri(encoded((i, 0, 0))) for i in range(50)]
     read = read_thumbnails(pa.table({"photo": uris}), "photo")
@@ -74,20 +110,22 @@ def test_a_sample_has_the_images_of_its_points():
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("lost.png", "the image 'lost.png' in row 1 of column 'photo' does not exist in .*; fix the path"),
+        ("lost.png", "the image 'lost.png' in row 2 of column 'photo' does not exist in .*; fix the path"),
         (
             "text.png",
-            r"the image 'text.png' in row 1 of column 'photo' cannot be read \(not an image in a known format",
+            r"the image 'text.png' in row 2 of column 'photo' cannot be read \(not an image in one of the formats PNG",
         ),
         (
             "cut.png",
-            "the image 'cut.png' in row 1 of column 'photo' cannot be read .*replace it, or leave the value em",
+            "the image 'cut.png' in row 2 of column 'photo' cannot be read .*replace it, or leave the value em",
         ),
-        (".", "the image '.' in row 1 of column 'photo' cannot be read"),
-        ("https://a.org/b.png", "the image 'https://a.org/b.png' in row 1 .* is a web address; download it"),
-        ("data:image/png;base64,!!", "the data URI 'data:image/png;base64,!!' in row 1 .* is damaged"),
-        ("data:image/png", "the data URI 'data:image/png' in row 1 .* is damaged .no comma after its type"),
-        (as_uri(b"nothing"), "in row 1 of column 'photo' cannot be read .not an image in a known format"),
+        (".", "the image '.' in row 2 of column 'photo' cannot be read"),
+        ("https://a.org/b.png", "the image 'https://a.org/b.png' in row 2 .* is a web address; download it"),
+        ("data:image/png;base64,!!", "the data URI 'data:image/png;base64,!!' in row 2 .* is damaged"),
+        ("data:image/png", "the data URI 'data:image/png' in row 2 .* is damaged .no comma after its type"),
+        (as_uri(b"nothing"), "in row 2 of column 'photo' cannot be read .not an image in one of the formats"),
+        (as_uri(encoded(COLORS[0], format="EPS")), "in row 2 .* cannot be read .not an image in one of the formats"),
+        (as_uri(encoded(COLORS[0], format="PPM")), "in row 2 .* cannot be read .not an image in one of the formats"),
     ],
 )
 def test_unreadable_images_get_a_clear_sentence(tmp_path, value, message):

@@ -3,6 +3,7 @@
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -17,6 +18,7 @@ from snekhorn.runtime.checks import (
     check_positive,
     check_seed,
     clamp_perplexity,
+    is_missing,
 )
 
 
@@ -173,3 +175,10 @@ def test_amounts_of_memory(given, found):
 def test_no_amounts_of_memory(given):
     with pytest.raises(InputError, match="max_memory must be a number of bytes, a text such as '8GB', a fraction"):
         check_memory(given)
+
+
+def test_values_that_stand_for_none():
+    for missing in (None, np.nan, np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT")):
+        assert is_missing(missing)
+    for known in (0, "", "nan", False, 1.5, np.zeros(2), [], pd.Timestamp("2024-01-01")):
+        assert not is_missing(known)

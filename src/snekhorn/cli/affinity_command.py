@@ -16,7 +16,7 @@ from ..registry import AFFINITIES
 from ..runtime.checks import check_jobs, check_seed
 from . import options
 from .input_points import Source, read_points
-from .options import DEFAULT_PERPLEXITY, parse_perplexities, split
+from .options import DEFAULT_PERPLEXITY, parse_perplexities
 from .output_files import check_files, write_each
 from .session import Session, session
 
@@ -76,13 +76,13 @@ def affinity(  # noqa: PLR0913
             raise InputError(f"--neighbors must be at least 0, got {neighbors}.")
         check_files([(out, (".npz", ".mtx"))], [input], force=force)
         model = _make_affinity(run, kind, perplexities)
-        source = Source(
+        source = Source.of(
             input,
-            split(columns, "--columns"),
-            label,
-            id,
-            rep,
-            exclude=split(exclude, "--exclude"),
+            columns=columns,
+            exclude=exclude,
+            label=label,
+            id=id,
+            rep=rep,
             vector=vector,
             missing=missing,
             transpose=transpose,

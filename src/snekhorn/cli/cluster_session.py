@@ -17,7 +17,7 @@ from .session import Session
 if TYPE_CHECKING:
     from ..estimators import NeighborEmbedding
 
-METHODS_ON_CLUSTERS = {"tsnekhorn": "TSNEkhorn", "snekhorn": "SNEkhorn"}
+METHODS_ON_CLUSTERS = ("tsnekhorn", "snekhorn")
 SECONDS_TO_CONNECT = 10  # until an answer of the scheduler; fewer may be too few on a busy network
 CHUNK_BYTES = 1 << 26  # of points sent at once; larger chunks take more memory
 
@@ -62,7 +62,7 @@ class Cluster:
             from .. import dask
         except ImportError:
             raise InputError(f"{self.option} needs Dask; install it with: pip install 'snekhorn[dask]'.") from None
-        model = getattr(dask, METHODS_ON_CLUSTERS[method])(**parameters)
+        model = getattr(dask, METHODS[method].class_name)(**parameters)
         model.check_parameters()
         model.check_support()
         return model

@@ -133,13 +133,13 @@ def embed(  # noqa: PLR0913
         outputs = Outputs(out, plot, html, save_model, tables=(*LAYOUT_SUFFIXES, H5AD))
         outputs = outputs if outputs.paths else default_outputs(input, method)
         colors = tuple(split(color, "--color") or ())
-        source = Source(
+        source = Source.of(
             input,
-            split(columns, "--columns"),
-            label,
-            id,
-            rep,
-            exclude=split(exclude, "--exclude"),
+            columns=columns,
+            exclude=exclude,
+            label=label,
+            id=id,
+            rep=rep,
             vector=vector,
             metadata=metadata,
             missing=missing,
@@ -181,7 +181,7 @@ def embed(  # noqa: PLR0913
             _check_colors(points.table, colors)
             if outputs.table:
                 check_all_kept(outputs.table, points.table, source=input)
-            thumbnails = read_images(points.table, image, input.parent)
+            thumbnails = read_images(points.table, image, source)
             fitted = _fit(run, model, points.X, values, client)
         report = LayoutReport.of(input, method, points, fitted)
         if scores and not run.interrupted:

@@ -67,13 +67,13 @@ def evaluate(  # noqa: PLR0913
         from ..geometry.preprocessing import Preprocessing
 
         check_metric(metric)
-        source = Source(
+        source = Source.of(
             input,
-            split(columns, "--columns"),
-            label,
-            id,
-            rep,
-            exclude=split(exclude, "--exclude"),
+            columns=columns,
+            exclude=exclude,
+            label=label,
+            id=id,
+            rep=rep,
             vector=vector,
             metadata=metadata,
             missing=missing,
@@ -85,7 +85,7 @@ def evaluate(  # noqa: PLR0913
             _check_lengths(input, embedding, table, found)
             order = _match_rows(run, input, embedding, table, found, asked=id is not None)
         if not standardize:
-            note_unequal_columns(run, table)
+            note_unequal_columns(run, table.X, table.columns, metric)
         if standardize or missing == "median":
             rule: Any = "median" if missing == "median" else "error"
             table.X = Preprocessing(standardize=standardize, missing=rule).fit_transform(table.X)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, option_text
 from ..geometry.point_blocks import MANY_COLUMNS, PointBlocks
 from ..io.missing_values import Rule
 from ..io.table_files import has_numbered_columns
+from .options import split
 from .session import Session
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ class Source:
     transpose: bool = False
     colors: tuple[str, ...] = ()  # genes of an H5AD file to add to the metadata
 
+    @classmethod
+    def of(cls, path: Path, *, columns: list[str] | None, exclude: list[str] | None, **roles: Any) -> Source:
+        """Build the source from the options of a command, in which columns are separated by commas."""
+        return cls(path, columns=split(columns, "--columns"), exclude=split(exclude, "--exclude"), **roles)
+
     @property
     def files(self) -> list[Path]:
         """Files to read."""
@@ -60,18 +66,18 @@ class Source:
 
     def evaluate_command(self, layout: Path, *, standardize: bool, metric: str) -> str:
         """Return the command that scores a layout of these points in the same way."""
-        words = ["snekhorn", "evaluate", str(self.path), str(layout)]
+        words = [shlex.join(["snekhorn", "evaluate", str(self.path), str(layout)])]
         for name in ("columns", "exclude"):
             if (values := getattr(self, name)) is not None:
-                words += [f"--{name}", ",".join(f'"{value}"' if "," in value else value for value in values)]
+                words.append(option_text(f"--{name}", *values))
         for name in ("label", "id", "rep", "vector", "metadata"):
             if (value := getattr(self, name)) is not None:
-                words += [f"--{name}", str(value)]
+                words.append(option_text(f"--{name}", str(value)))
         words += ["--missing", self.missing] if self.missing != "error" else []
         words += ["--transpose"] if self.transpose else []
         words += ["--standardize"] if standardize else []
         words += ["--metric", metric] if metric not in ("sqeuclidean", "euclidean") else []
-        return shlex.join(words)
+        return " ".join(words)
 
     def facts(self, table: Table) -> dict[str, Any]:
         """Return what `transform` needs to read new points in the same way."""
@@ -163,7 +169,7 @@ def read_points(
         check_resources(table.X.outline(n_components or None))
     median = source.missing == "median"
     if not standardize:
-        note_unequal_columns(run, table)
+        note_unequal_columns(run, table.X, table.columns, metric)
     preprocessing = Preprocessing(
         standardize=standardize,
         missing="median" if median else "error",
@@ -185,6 +191,7 @@ def read_points(
         if isinstance(X, PointBlocks):
             with run.stage("read", f"reading {n:,} points with {p:,} columns"):
                 X = X.to_array()
+            note_unequal_columns(run, X, table.columns, metric)
         return Points(table, X, None if names is None else preprocessing, source)
     with run.stage("pca", stage):
         preprocessing.fit(table.X, feature_names=names)
@@ -200,17 +207,21 @@ def note_label_like_id(run: Session, table: Table) -> None:
     if n_classes > len(column) // 2:
         run.note(
             f"label column {table.label!r} has {n_classes:,} distinct values in {len(column):,} rows, so it does "
-            f"not define groups; if it identifies the rows, pass --id {table.label}"
+            f"not define groups; if it identifies the rows, pass {option_text('--id', table.label)}"
         )
 
 
-def note_unequal_columns(run: Session, table: Table) -> None:
-    """Print a note if some columns vary so much more than others that they dominate the distances."""
-    from ..geometry.column_statistics import spreads
+def note_unequal_columns(run: Session, X: Any, names: Sequence[str], metric: str) -> None:
+    """Print a note if some columns vary so much more than others that they dominate the distances.
 
-    if table.X.shape[1] > MANY_COLUMNS:
+    Points that are not in memory are not read for this note.
+    """
+    from ..geometry.column_statistics import spreads
+    from ..geometry.distance_metrics import UNIT_METRICS
+
+    if X.shape[1] > MANY_COLUMNS or metric not in UNIT_METRICS or isinstance(X, PointBlocks):
         return
-    deviations = spreads(table.X)
+    deviations = spreads(X)
     varying = [j for j, deviation in enumerate(deviations) if deviation > 0.0]
     if not varying:
         return
@@ -218,5 +229,5 @@ def note_unequal_columns(run: Session, table: Table) -> None:
     if (ratio := deviations[most] / deviations[least]) > UNEQUAL:
         run.note(
             f"the standard deviations of the columns differ by a factor of up to {ratio:,.0f}: distances depend mostly "
-            f"on {table.columns[most]!r}, and hardly on {table.columns[least]!r}; pass --standardize to make them equal"
+            f"on {names[most]!r}, and hardly on {names[least]!r}; pass --standardize to make them equal"
         )

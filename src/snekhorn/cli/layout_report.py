@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..registry import METHODS
+from ..runtime.checks import is_missing
 from .layout_names import layout_settings
 from .output_files import Outputs
 from .session import Session, with_option_names
@@ -208,7 +209,7 @@ def measure(run: Session, X: Any, layouts: list[Any], table: Table, **how: Any) 
     if table.label is None:
         return [evaluate(X, Z, **how) for Z in layouts]
     values = table.values(table.label)
-    known = np.array([value is not None and value == value for value in values])
+    known = np.array([not is_missing(value) for value in values])
     y = np.asarray(values).astype(str)
     if known.all():
         return [evaluate(X, Z, y, **how) for Z in layouts]

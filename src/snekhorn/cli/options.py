@@ -73,7 +73,12 @@ Missing = Annotated[
     ),
 ]
 Transpose = Annotated[
-    bool, typer.Option("--transpose", help="The columns of the file are the points, such as with genes in rows.")
+    bool,
+    typer.Option(
+        "--transpose",
+        help="The columns of the file are the points, such as with genes in rows; --id then names the features, and "
+        "--exclude leaves out points, too.",
+    ),
 ]
 Label = Annotated[str | None, typer.Option("--label", help="Label column; excluded from the features.")]
 Id = Annotated[str | None, typer.Option("--id", help="Column that identifies the points; excluded from the features.")]
@@ -145,7 +150,7 @@ Image = Annotated[
     str | None,
     typer.Option(
         "--image",
-        help="Column of image files (paths relative to the table) or data URIs, shown as thumbnails on the page.",
+        help="Column of image files (paths relative to its table) or data URIs, shown as thumbnails on the page.",
         metavar="COLUMN",
     ),
 ]

@@ -16,7 +16,7 @@ from ..io.layout_files import LAYOUT_SUFFIXES
 from ..io.layout_files import TABLE_SUFFIXES as TABLES
 from ..io.table import column_values, palette_of
 from ..io.table_files import READERS
-from .input_points import Points
+from .input_points import Points, Source
 from .layout_names import layout_title, sheet_columns
 from .session import USER_ERRORS, Session
 
@@ -97,14 +97,15 @@ def note_page(run: Session, n: int, *, data: bool) -> None:
         run.note(f"the page shows no neighbours in the data, because there are more than {MAX_COMPARED:,} points")
 
 
-def read_images(table: Table, column: str | None, folder: Path) -> Thumbnails | None:
-    """Read the images in a column, before any long work; relative paths start from the folder of the input."""
+def read_images(table: Table, column: str | None, source: Source) -> Thumbnails | None:
+    """Read the images in a column, before any long work; relative paths start from the folder of the column's file."""
     if column is None:
         return None
     from ..page import read_thumbnails
 
     table.values(column)  # raises if there is no such column
-    return read_thumbnails(table.metadata, column, folder=folder)
+    file = source.metadata if source.metadata is not None and column in table.elsewhere else source.path
+    return read_thumbnails(table.metadata, column, folder=file.parent)
 
 
 def titled(found: Layouts) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import typer
 
 from ..errors import InputError
 from ..io import Layouts, Table, write_layouts
-from ..io.table_files import READERS, VECTOR_SUFFIXES, check_input, has_numbered_columns
+from ..io.table_files import READERS, can_have_lists, check_input, has_numbered_columns
 from ..runtime.checks import check_jobs
 from . import options
 from .input_points import Source
@@ -39,6 +39,7 @@ def transform(  # noqa: PLR0913
     out: options.TableFile,
     label: options.Label = None,
     id: options.Id = None,
+    exclude: options.Exclude = None,
     vector: options.Vector = None,
     rep: Rep = None,
     metadata: options.Metadata = None,
@@ -72,15 +73,16 @@ def transform(  # noqa: PLR0913
                 step.set_params(n_jobs=jobs)
             if input.name.lower().endswith(".h5ad"):
                 rep = source.get("rep") if rep is None else rep
-            if vector is None and input.name.lower().endswith(VECTOR_SUFFIXES):
+            if vector is None and can_have_lists(input):
                 vector = source.get("vector")
             fills_in = any(getattr(step, "missing", None) == "median" for step in _steps(fitted))
-            new = Source(
+            new = Source.of(
                 input,
-                None,
-                label,
-                id,
-                rep,
+                columns=None,
+                exclude=exclude,
+                label=label,
+                id=id,
+                rep=rep,
                 of_model=True,
                 vector=vector,
                 metadata=metadata,
@@ -88,7 +90,7 @@ def transform(  # noqa: PLR0913
                 transpose=transpose,
             )
             table, X = _read_new_points(run, fitted, new)
-            for note in table.notes if table.missing is not None else ():
+            for note in table.notes:
                 run.note(note)
         with run.stage("place", f"placing {X.shape[0]:,} points"), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X does not have valid feature names")  # columns are matched above

@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..errors import InputError
-from ..runtime.execution import choose_execution
-from .block_components import block_moments
-from .point_blocks import as_blocks
 
 # Rows converted to float64 at a time, so that a memory-mapped file is never copied whole. Checkpoints hash such blocks.
 # Pieces of points on a cluster end at multiples of it, so it must be a multiple of `point_clusters.ASSIGNED_AT_ONCE`.
@@ -23,9 +20,6 @@ Array = NDArray[Any]
 
 def spreads(X: Any) -> Array:
     """Return the standard deviations of the columns, without missing values."""
-    blocks = as_blocks(X)
-    if blocks is not None:
-        return block_moments(blocks, choose_execution(None), covariance=False).deviations
     if not sparse.issparse(X) and X.dtype.kind == "f" and np.isnan(X).any():
         return np.asarray(np.nanstd(X, axis=0, dtype=float))
     return column_moments(X)[1]

@@ -16,6 +16,12 @@ Array: TypeAlias = NDArray[Any]  # float64, or float32 if the input is float32
 
 # Metrics computed from squared differences: "minkowski" has order 2, and "nan_euclidean" never sees NaN here.
 DIRECT_METRICS = ("sqeuclidean", "euclidean", "l2", "minkowski", "nan_euclidean", "cosine")
+# Metrics in which columns with large values count more. The others compare ranks, signs or equal values, or scale the
+# columns themselves.
+UNIT_METRICS = (
+    *DIRECT_METRICS,
+    *("l1", "manhattan", "cityblock", "chebyshev", "braycurtis", "correlation"),
+)
 SMALLEST_DEVIATION = float(np.sqrt(np.finfo(float).tiny))  # the square of a smaller one loses digits
 SCALED_METRICS = ("seuclidean", "mahalanobis")  # their scales are estimated from the data
 

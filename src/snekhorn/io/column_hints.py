@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..colors import DISTINCT
-from ..errors import first_few
+from ..errors import first_few, option_text
 from .table import Table, Wanted
 
 LABEL_NAMES = (
@@ -32,18 +32,20 @@ def column_notes(table: Table, wanted: Wanted) -> list[str]:
     if len(X) < MIN_ROWS:
         return _label_notes(table, wanted, [])
     ids = [name for j, name in enumerate(names) if table.id is None and _counts_rows(name, X[:, j])]
-    notes = [f"column {name!r} is used as a feature; if it names the rows, pass --id {name}" for name in ids]
+    notes = [
+        f"column {name!r} is used as a feature; if it names the rows, pass {option_text('--id', name)}" for name in ids
+    ]
     dates = [name for j, name in enumerate(names) if name not in ids and _is_dated(name, X[:, j])]
     if dates:
         notes.append(
-            f"{_columns(dates)} like dates or times; to leave out what is not a feature, pass --exclude "
-            f"{','.join(dates[:8])}"
+            f"{_columns(dates)} like dates or times; to leave out what is not a feature, pass "
+            f"{option_text('--exclude', *dates[:8])}"
         )
     codes = [name for j, name in enumerate(names) if name not in (*ids, *dates) and _has_codes(X[:, j])]
     if codes and 2 * len(codes) <= len(names) and len(names) - len(codes) - len(ids) - len(dates) > 0:
         notes.append(
-            f"{_columns(codes)} like codes (few distinct whole numbers); for classes, pass --label {codes[0]}; "
-            f"otherwise, consider --exclude {','.join(codes[:8])}"
+            f"{_columns(codes)} like codes (few distinct whole numbers); for classes, pass "
+            f"{option_text('--label', codes[0])}; otherwise, consider {option_text('--exclude', *codes[:8])}"
         )
     return [*notes, *_label_notes(table, wanted, codes), *_orientation_notes(table)]
 
@@ -73,9 +75,10 @@ def _is_dated(name: str, x: NDArray[np.float64]) -> bool:
     """Return whether a feature is a date as a number: 20240131, or a year or seconds since 1970 by its name."""
     if not _is_whole(x):
         return False
-    known = x[~np.isnan(x)].astype(np.int64)
+    known = x[~np.isnan(x)]
     low, high = int(known.min()), int(known.max())
     if low >= 19000101 and high <= 21001231:
+        known = known.astype(np.int64)  # larger numbers may not fit
         month, day = known // 100 % 100, known % 100
         return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())
     if not DATED.search(name):
@@ -96,7 +99,7 @@ def _label_notes(table: Table, wanted: Wanted, codes: list[str]) -> list[str]:
     if wanted.label is not None:
         return []
     notes = [
-        f"column {name!r} is used as a feature; if it holds classes, pass --label {name}"
+        f"column {name!r} is used as a feature; if it holds classes, pass {option_text('--label', name)}"
         for name in table.columns
         if name.lower() in LABEL_NAMES and name not in codes
     ]
@@ -104,8 +107,8 @@ def _label_notes(table: Table, wanted: Wanted, codes: list[str]) -> list[str]:
         n_values = _n_classes(table.metadata.column(name)) if name != table.id else None
         if n_values is not None:
             notes.append(
-                f"column {name!r} has {n_values} distinct values; pass --label {name} to colour by it and to score how "
-                "well its groups are separated"
+                f"column {name!r} has {n_values} distinct values; pass {option_text('--label', name)} to colour by it "
+                "and to score how well its groups are separated"
             )
             break
     return notes

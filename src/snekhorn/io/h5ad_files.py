@@ -14,6 +14,7 @@ from scipy import sparse
 
 from ..errors import InputError, did_you_mean, first_few
 from ..geometry.point_blocks import LARGE, PointBlocks, as_blocks
+from ..runtime.checks import is_missing
 from ..runtime.sparse_format import check_sparse
 from .h5_scan import check_h5
 from .matrix_files import select_features
@@ -161,4 +162,4 @@ def _obs_column(values: Any) -> Any:
     try:
         return pa.array(values.astype(object) if values.dtype.name == "category" else values, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.array([None if value is None or value != value else str(value) for value in values.astype(object)])
+        return pa.array([None if is_missing(value) else str(value) for value in values.astype(object)])

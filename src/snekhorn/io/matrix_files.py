@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import io as scipy_io
 from scipy import sparse
 
-from ..errors import InputError, did_you_mean, first_few
+from ..errors import InputError, did_you_mean, first_few, option_text
 from ..geometry.point_blocks import PointBlocks
 from ..runtime.memory import require_memory
 from ..runtime.sparse_format import check_sparse
@@ -84,7 +84,7 @@ def _array_of_points(path: Path, arrays: dict[str, NDArray[Any]], wanted: Wanted
         raise InputError(f"{path} has no 2-D array of numbers with one row per point; its arrays are {names}.")
     raise InputError(
         f"{path} has {len(shapes)} arrays that could be the points: {', '.join(shapes[:8])}; choose one with --vector, "
-        f"such as --vector {(tables or offered)[0]}."
+        f"such as {option_text('--vector', (tables or offered)[0])}."
     )
 
 

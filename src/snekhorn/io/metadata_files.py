@@ -99,7 +99,7 @@ def _append(table: Table, file: Path, others: pa.Table) -> None:
             joined = joined.append_column(name, column) if joined.num_columns else pa.table({name: column})
     if replaced:
         table.notes.append(f"both files have {first_few(replaced)}; the values of {file} are used")
-    table.metadata = joined
+    table.metadata, table.elsewhere = joined, frozenset(others.column_names) - {table.id}
 
 
 def _same(mine: pa.ChunkedArray, theirs: pa.ChunkedArray) -> bool:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..errors import InputError, did_you_mean, first_few
+from ..errors import InputError, did_you_mean, first_few, option_text
 from ..geometry.point_blocks import PointBlocks
 from ..runtime.memory import require_memory
 from .column_choice import choose_features
@@ -50,6 +50,8 @@ class Table:
         For H5AD files, the source of X: "X" or an entry of obsm.
     missing : MissingValues or None
         Missing features, if there were any.
+    elsewhere : frozenset of str
+        Columns of the metadata that come from another file.
     """
 
     X: Any
@@ -60,6 +62,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
     rep: str | None = None
     missing: MissingValues | None = None
+    elsewhere: frozenset[str] = frozenset()
 
     def with_features(self, names: Iterable[str]) -> pa.Table:
         """Return the metadata with these columns of X, unless they are among the metadata."""
@@ -97,6 +100,8 @@ class Wanted:
         Whether `columns` are the features of a saved model, all of which are needed.
     elsewhere : frozenset of str
         Columns that come from another file, so that the label and the id may be among them.
+    transpose : bool
+        Whether the columns of the file are the points, so that the id names features.
     """
 
     columns: list[str] | None = None
@@ -109,6 +114,7 @@ class Wanted:
     missing: Rule = "error"
     colors: tuple[str, ...] = ()
     elsewhere: frozenset[str] = frozenset()
+    transpose: bool = False
 
     def check_roles(self, path: Path, names: Iterable[str], *, kind: str = "column") -> None:
         """Raise if the label or the id is not among these columns."""
@@ -223,7 +229,7 @@ def plan_columns(path: Path, schema: pa.Schema, wanted: Wanted) -> Plan:
     id = wanted.id if wanted.id in names else None
     if wanted.id is None:
         id = next((name for name in names if name.lower() in ID_NAMES and name not in (wanted.columns or [])), None)
-        if id is not None:
+        if id is not None and not wanted.transpose:
             notes.append(f"column {id!r} is used as the row names")
     label = wanted.label if wanted.label in names else None
     lists = [name for name in names if pa.types.is_nested(schema.field(name).type) and name != wanted.vector]
@@ -233,7 +239,7 @@ def plan_columns(path: Path, schema: pa.Schema, wanted: Wanted) -> Plan:
         features = _features(path, schema, replace(wanted, id=id), lists)
     vectors = [name for name in lists if is_vector(schema.field(name).type)]
     if vectors and wanted.leading is None and wanted.vector is None:
-        notes.append(f"ignored {first_few(vectors)}; to lay out lists of numbers, pass --vector {vectors[0]}")
+        notes.append(f"ignored {first_few(vectors)}; {_vector_hint(vectors[0])}")
     if others := [name for name in lists if name not in vectors or wanted.vector is not None]:
         notes.append(f"ignored {first_few(others)}: metadata cannot be lists")
     used = {*features, *lists, wanted.vector}
@@ -251,6 +257,10 @@ def _vector_features(path: Path, schema: pa.Schema, wanted: Wanted) -> list[str]
         raise InputError(f"column {name!r} is the vector, but it is also the label or the id; use it for one purpose.")
     check_vector(path, schema, name)
     return []
+
+
+def _vector_hint(name: str) -> str:
+    return f"to lay out lists of numbers, pass {option_text('--vector', name)}"
 
 
 def _features(path: Path, schema: pa.Schema, wanted: Wanted, lists: list[str]) -> list[str]:
@@ -278,7 +288,7 @@ def _features(path: Path, schema: pa.Schema, wanted: Wanted, lists: list[str]) -
             )
     if not features and wanted.columns is None:
         vectors = [name for name in lists if is_vector(schema.field(name).type)]
-        remedy = f"to lay out lists of numbers, pass --vector {vectors[0]}" if vectors else "add a numeric column"
+        remedy = _vector_hint(vectors[0]) if vectors else "add a numeric column"
         raise InputError(
             f"{path} has no numeric columns to use as features; its columns are {first_few(schema.names)}; {remedy}."
         )

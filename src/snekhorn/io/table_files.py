@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -60,9 +61,11 @@ def read_table(  # noqa: PLR0913
         may be compressed (.gz). A folder of NPY or Parquet files, or a Zarr array, is read by blocks.
     columns, exclude : list of str or None, default=None
         Numeric columns to use as features, and columns not to use, which become metadata: names, or patterns such as
-        "gene*". By default, all numeric columns except the label and the id are features.
+        "gene*". By default, all numeric columns except the label and the id are features. If the columns of the file
+        are the points, `exclude` leaves out points and features.
     label, id : str or None, default=None
-        Columns that hold the classes and the names of the points.
+        Columns that hold the classes and the names of the points. If the columns of the file are the points, an id in
+        this file names the features.
     rep : str or None, default=None
         For H5AD files, the entry of obsm to use, or "X".
     vector : str or None, default=None
@@ -93,9 +96,13 @@ def read_table(  # noqa: PLR0913
     wanted = Wanted(
         columns, label, id, leading, of_model, exclude, vector, missing, colors=tuple(colors), elsewhere=elsewhere
     )
-    table = _read(path, suffix, Wanted(vector=vector) if transpose else wanted, rep)
     if transpose:
+        names_features = None if id in elsewhere else id
+        table = _read(path, suffix, Wanted(id=names_features, transpose=True), rep)
         table = transposed(path, table, wanted, named=not has_numbered_columns(path))
+        wanted = wanted if names_features is None else replace(wanted, id=None)
+    else:
+        table = _read(path, suffix, wanted, rep)
     if described is not None:
         join_metadata(path, table, Path(str(metadata)), described, wanted)
     check_ids(path, table)
@@ -136,11 +143,10 @@ def _check_options(path: Path, suffix: str, *, rep: str | None, vector: str | No
         _check_is_text(path)
     if rep is not None and suffix != ".h5ad":
         raise InputError(f"--rep applies only to H5AD files, but {path} is not one; omit the option.")
-    has_lists = has_named_columns(path) if suffix == FOLDER else suffix in VECTOR_SUFFIXES
-    if vector is not None and not has_lists:
+    if vector is not None and not can_have_lists(path):
         raise InputError(
-            f"--vector applies only to {', '.join(VECTOR_SUFFIXES)} files, but {path} is not one; omit the option, or "
-            "save the lists in a Parquet file."
+            f"--vector applies only to {', '.join(VECTOR_SUFFIXES)} files and folders of Parquet files, but {path} is "
+            "not one; omit the option, or save the lists in a Parquet file."
         )
     if transpose and (suffix in (".h5ad", FOLDER) or vector is not None):
         what = "with --vector" if vector is not None else f"to {path}"
@@ -164,6 +170,11 @@ def check_input(path: Path) -> str:
 def has_numbered_columns(path: Path) -> bool:
     """Return whether the columns of a file or a folder have numbers instead of names."""
     return not has_named_columns(path) if path.is_dir() else path.name.lower().endswith(ARRAY_SUFFIXES)
+
+
+def can_have_lists(path: Path) -> bool:
+    """Return whether a file or a folder has a format in which `vector` can name the points."""
+    return has_named_columns(path) if path.is_dir() else path.name.lower().endswith(VECTOR_SUFFIXES)
 
 
 def suffix_of(path: Path, known: tuple[str, ...]) -> str:

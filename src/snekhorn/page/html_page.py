@@ -1,4 +1,4 @@
-"""Check the input and write the page piece by piece, so that the whole page is never held in memory."""
+"""Write the page piece by piece, so that the whole page is never held in memory."""
 
 from __future__ import annotations
 

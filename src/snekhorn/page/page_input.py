@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, InputTypeError
 from ..geometry.inputs import check_finite
+from ..runtime.checks import is_missing
 
 Layout = NDArray[np.float32]
 
@@ -122,11 +123,7 @@ def _as_column(name: str, values: Any) -> Any:
     try:
         return values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        return pa.array([None if _is_missing(value) else str(value) for value in values], pa.string())
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
+        return pa.array([None if is_missing(value) else str(value) for value in values], pa.string())
 
 
 def sampled_rows(n: int, size: int) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..geometry.inputs import check_points
 
-N_NEIGHBORS = 15  # as many as for the score "neighbour recall", which is the mean over the points
+N_NEIGHBORS = 15  # as many as for the score "neighbour recall", an estimate of the mean over the points
 ROWS_AT_ONCE = 4096
 
 

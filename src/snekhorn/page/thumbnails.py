@@ -22,6 +22,7 @@ SIDE = 128  # pixels of the longer side; larger thumbnails make the file large
 SMALL = 64  # pixels of the longer side up to which an image is stored without loss
 QUALITY = 80  # of JPEG; higher values double the size of the file
 MAX_BYTES = 100_000_000  # of all thumbnails of a page; larger files are slow to open
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")  # others, such as EPS, make Pillow run other programs
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def read_thumbnails(metadata: pa.Table, column: str, *, folder: str | os.PathLik
     images: list[bytes] = []
     total = 0
     for text in texts:
-        place = f"row {first[text]} of column {column!r}"
+        place = f"row {first[text] + 1} of column {column!r}"
         images.append(_thumbnail(text, place, Path(folder or ".")))
         total += len(images[-1])
         if total > MAX_BYTES:
@@ -91,21 +92,22 @@ def read_thumbnails(metadata: pa.Table, column: str, *, folder: str | os.PathLik
 
 def _thumbnail(text: str, place: str, folder: Path) -> bytes:
     """Return a thumbnail of one image; the error for an unreadable image says where it is."""
-    from PIL import Image
+    from PIL import Image, ImageOps, UnidentifiedImageError
 
     shown = repr(text if len(text) <= 80 else f"{text[:60]}…")
     if text.startswith(("http:", "https:")):
         raise InputError(f"the image {shown} in {place} is a web address; download it, and name the file.")
     source: Any = io.BytesIO(_inline_bytes(text, shown, place)) if text.startswith("data:") else folder / text
     try:
-        with warnings.catch_warnings(), Image.open(source) as image:
+        with warnings.catch_warnings(), Image.open(source, formats=FORMATS) as image:
             warnings.simplefilter("ignore")  # such as very many pixels, which are reduced here
             image.draft("RGB", (2 * SIDE, 2 * SIDE))  # JPEG files are decoded at a lower resolution
-            return _encoded(image)
+            return _encoded(ImageOps.exif_transpose(image))
     except FileNotFoundError:
         raise InputError(f"the image {shown} in {place} does not exist in {_named(folder)}; fix the path.") from None
     except Exception as error:  # what damaged bytes make the library raise cannot be listed
-        reason = "not an image in a known format" if "cannot identify" in str(error) else _reason(error)
+        unknown = isinstance(error, UnidentifiedImageError)
+        reason = f"not an image in one of the formats {', '.join(FORMATS)}" if unknown else _reason(error)
         raise InputError(
             f"the image {shown} in {place} cannot be read ({reason}); replace it, or leave the value empty."
         ) from error
@@ -135,7 +137,7 @@ def _inline_bytes(text: str, shown: str, place: str) -> bytes:
 def _encoded(image: Any) -> bytes:
     """Shrink an image and encode it: small and transparent images as PNG, others as JPEG."""
     lossless = max(image.size) <= SMALL or "A" in image.mode or "transparency" in image.info
-    image = image.convert("RGBA" if "A" in image.mode or "transparency" in image.info else "RGB")
+    image = _in_bytes(image).convert("RGBA" if "A" in image.mode or "transparency" in image.info else "RGB")
     image.thumbnail((SIDE, SIDE))
     file = io.BytesIO()
     if lossless:
@@ -143,3 +145,16 @@ def _encoded(image: Any) -> bytes:
     else:
         image.save(file, "JPEG", quality=QUALITY)
     return file.getvalue()
+
+
+def _in_bytes(image: Any) -> Any:
+    """Scale a grey image of 16 or 32 bits to bytes, from its smallest to its largest value; Pillow would clip it."""
+    from PIL import Image
+
+    if not image.mode.startswith(("I", "F")):
+        return image
+    values = np.asarray(image).astype(float)
+    known = np.isfinite(values)
+    low, high = (values[known].min(), values[known].max()) if known.any() else (0.0, 0.0)
+    scaled = np.nan_to_num((values - low) / (high - low) if high > low else 0.0 * values, posinf=1.0, neginf=0.0)
+    return Image.fromarray(np.round(255.0 * scaled).astype(np.uint8))

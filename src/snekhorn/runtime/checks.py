@@ -134,3 +134,11 @@ def _is_real(value: Any) -> bool:
     except OverflowError:  # a whole number of more than 308 digits
         return False
     return True
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value of metadata stands for none: None, NaN, or NaT and NA of pandas."""
+    if value is None:
+        return True
+    unequal = value != value
+    return bool(unequal) if isinstance(unequal, bool | np.bool_) else type(value).__name__ == "NAType"

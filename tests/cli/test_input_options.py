@@ -9,6 +9,8 @@ from pyarrow import parquet
 
 from snekhorn.io import read_layouts, read_table
 
+from ..page.reading import Page
+
 FAST = ("--max-iter", 50, "-p", 10)
 LABELS = ("--label", "digit", "--id", "name")
 RNG = np.random.default_rng(0)
@@ -174,6 +176,38 @@ def test_odd_scales_are_named(folder, as_json):
     _write("t.csv", {"age": RNG.normal(size=50), "income": 1e4 * RNG.normal(size=50), "c": RNG.normal(size=50)})
     (note,) = (text for text in as_json("embed", "t.csv", "--out", "z.csv", *FAST)["warnings"] if "deviations" in text)
     assert "depend mostly on 'income', and hardly on" in note
+
+
+@pytest.mark.parametrize(
+    ("extra", "caution"),
+    [
+        ({"plz": lambda i: 10000 + 997 * i * i % 80000}, "these scores depend mostly on column 'plz'; see the notes"),
+        ({"gruppe": lambda i: i % 4}, "these scores depend on column 'gruppe', probably not meant as features; see"),
+        ({"nr": lambda i: i % 3, "art": lambda i: i % 4}, "depend on columns 'nr', 'art', probably not"),
+        ({}, None),
+    ],
+)
+def test_a_caution_stands_below_the_scores(folder, snekhorn, extra, caution):
+    columns = {
+        **{name: RNG.normal(size=60) for name in "abc"},
+        **{n: [f(i) for i in range(60)] for n, f in extra.items()},
+    }
+    _write("t.csv", columns)
+    below = snekhorn("embed", "t.csv", "--out", "z.csv", *FAST).stdout.split("(measured on")[1]
+    assert ("note:" in below) is (caution is not None)
+    assert caution is None or caution in below
+    assert "note:" not in snekhorn("embed", "t.csv", "--out", "y.csv", *FAST, "--no-scores").stdout
+
+
+def test_the_page_is_coloured_like_the_picture(folder, snekhorn):
+    _write("t.csv", {**{name: RNG.normal(size=60) for name in "ab"}, "gruppe": [i % 4 for i in range(60)]})
+    for options, color in (((), None), (("--color", "gruppe"), "gruppe"), (("--label", "gruppe"), "gruppe")):
+        snekhorn("embed", "t.csv", "--html", "t.html", "--out", "t.csv.parquet", "--force", *FAST, *options)
+        header = Page((folder / "t.html").read_bytes()).header
+        found = header["color"]
+        assert (None if found is None else header["columns"][found]["name"]) == color
+    snekhorn("view", "t.csv.parquet", "--no-open", "--out", "view.html")
+    assert Page((folder / "view.html").read_bytes()).header["color"] is None
 
 
 BAD = {

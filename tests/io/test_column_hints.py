@@ -51,13 +51,19 @@ def test_suggested_options_can_be_pasted(tmp_path):
     assert _notes(tmp_path, {**MEASURED, "my year, utc": range(N)}, exclude=split([value], option)) == ""
     codes = _notes(tmp_path, {**MEASURED, 'a "b"': [i % 4 for i in range(N)], "c d": [i % 3 for i in range(N)]})
     label, excluded = re.search("pass (--label .*); otherwise, consider (--exclude .*?)(?: \\||$)", codes).groups()
-    assert shlex.split(label) == ["--label", 'a "b"']
+    assert shlex.split(label) == ["--label", 'a "b"', "or", "--label", "c d"]
     assert split(shlex.split(excluded)[1:], "--exclude") == ['a "b"', "c d"]
     assert "pass --id 'row number'" in _notes(tmp_path, {**MEASURED, "row number": range(N)})
 
 
 def test_huge_whole_numbers_are_no_dates(tmp_path):
     assert _notes(tmp_path, {**MEASURED, "time": [1e300 + 1e299 * (i % 30) for i in range(N)]}) == ""
+
+
+def test_every_column_of_codes_is_offered_as_a_label(tmp_path):
+    notes = _notes(tmp_path, {**MEASURED, "plz": [i % 4 for i in range(N)], "gruppe": [i % 3 for i in range(N)]})
+    assert "columns 'plz', 'gruppe' look like codes" in notes
+    assert "for classes, pass --label plz or --label gruppe; otherwise, consider --exclude plz,gruppe" in notes
 
 
 def test_counts_are_not_all_called_codes(tmp_path):

@@ -141,3 +141,5 @@ def test_the_first_colour_is_by_classes_else_numbers_else_nothing():
     assert Page(written(Z)).header["color"] is None
     table = pa.table({"numbers": numbers, "classes": classes})
     assert Page(written(Z, table, color="numbers")).header["color"] == 0
+    assert Page(written(Z, table, color=None)).header["color"] is None
+    assert first_color(auto=unique, classes=classes) == "auto"

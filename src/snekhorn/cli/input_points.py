@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError, option_text
+from ..errors import InputError, first_few, option_text
 from ..geometry.point_blocks import MANY_COLUMNS, PointBlocks
 from ..io.missing_values import Rule
 from ..io.table_files import has_numbered_columns
@@ -99,12 +99,15 @@ class Points:
         Preprocessing to apply to new points; None if there is none, not even selecting columns by name.
     source : Source
         Where the points come from.
+    dominant : str or None
+        Feature that dominates the distances because of its units, if there is one.
     """
 
     table: Table
     X: Any
     preprocessing: Preprocessing | None
     source: Source
+    dominant: str | None = None
 
     @property
     def n_components(self) -> int | None:
@@ -120,6 +123,17 @@ class Points:
     def scored_by_components(self) -> bool:
         """Whether scores compare a layout with the principal components, because the input is not in memory."""
         return self.n_components is not None and isinstance(self.table.X, PointBlocks)
+
+    @property
+    def caution(self) -> str:
+        """What to keep in mind about the scores: features that are probably none, or that dominate; else empty."""
+        if self.dominant is not None:
+            return f"these scores depend mostly on column {self.dominant!r}; see the notes above"
+        if doubtful := self.table.doubtful:
+            columns = "column" if len(doubtful) == 1 else "columns"
+            named = f"{columns} {first_few(doubtful)}, probably not meant as features"
+            return f"these scores depend on {named}; see the notes above"
+        return ""
 
     def kept_features(self, colors: Iterable[str]) -> list[str]:
         """Return the features to write next to the metadata: all if they are few, otherwise those to colour by."""
@@ -168,8 +182,7 @@ def read_points(
     if isinstance(table.X, PointBlocks) and check_resources is not None:
         check_resources(table.X.outline(n_components or None))
     median = source.missing == "median"
-    if not standardize:
-        note_unequal_columns(run, table.X, table.columns, metric)
+    dominant = None if standardize else note_unequal_columns(run, table.X, table.columns, metric)
     preprocessing = Preprocessing(
         standardize=standardize,
         missing="median" if median else "error",
@@ -191,11 +204,11 @@ def read_points(
         if isinstance(X, PointBlocks):
             with run.stage("read", f"reading {n:,} points with {p:,} columns"):
                 X = X.to_array()
-            note_unequal_columns(run, X, table.columns, metric)
-        return Points(table, X, None if names is None else preprocessing, source)
+            dominant = note_unequal_columns(run, X, table.columns, metric)
+        return Points(table, X, None if names is None else preprocessing, source, dominant)
     with run.stage("pca", stage):
         preprocessing.fit(table.X, feature_names=names)
-        return Points(table, preprocessing.transform(table.X), preprocessing, source)
+        return Points(table, preprocessing.transform(table.X), preprocessing, source, dominant)
 
 
 def note_label_like_id(run: Session, table: Table) -> None:
@@ -211,8 +224,8 @@ def note_label_like_id(run: Session, table: Table) -> None:
         )
 
 
-def note_unequal_columns(run: Session, X: Any, names: Sequence[str], metric: str) -> None:
-    """Print a note if some columns vary so much more than others that they dominate the distances.
+def note_unequal_columns(run: Session, X: Any, names: Sequence[str], metric: str) -> str | None:
+    """Print a note if a column varies so much more than others that it dominates the distances, and return its name.
 
     Points that are not in memory are not read for this note.
     """
@@ -220,14 +233,16 @@ def note_unequal_columns(run: Session, X: Any, names: Sequence[str], metric: str
     from ..geometry.distance_metrics import UNIT_METRICS
 
     if X.shape[1] > MANY_COLUMNS or metric not in UNIT_METRICS or isinstance(X, PointBlocks):
-        return
+        return None
     deviations = spreads(X)
     varying = [j for j, deviation in enumerate(deviations) if deviation > 0.0]
     if not varying:
-        return
+        return None
     least, most = (choose(varying, key=deviations.__getitem__) for choose in (min, max))
-    if (ratio := deviations[most] / deviations[least]) > UNEQUAL:
-        run.note(
-            f"the standard deviations of the columns differ by a factor of up to {ratio:,.0f}: distances depend mostly "
-            f"on {names[most]!r}, and hardly on {names[least]!r}; pass --standardize to make them equal"
-        )
+    if (ratio := deviations[most] / deviations[least]) <= UNEQUAL:
+        return None
+    run.note(
+        f"the standard deviations of the columns differ by a factor of up to {ratio:,.0f}: distances depend mostly "
+        f"on {names[most]!r}, and hardly on {names[least]!r}; pass --standardize to make them equal"
+    )
+    return names[most]

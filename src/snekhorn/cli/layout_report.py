@@ -50,6 +50,8 @@ class LayoutReport:
         Missing features, if there were any.
     scored_by : str
         What the scores compare the layout with, if it is not the input as it is.
+    caution : str
+        What to keep in mind about the scores, if anything.
     kept : list of str
         Metadata columns.
     keys : list of str
@@ -69,6 +71,7 @@ class LayoutReport:
     columns: list[str] | None
     missing: MissingValues | None
     scored_by: str
+    caution: str
     kept: list[str]
     keys: list[str]
     layouts: list[dict[str, Any]]
@@ -91,6 +94,7 @@ class LayoutReport:
             columns=points.source.column_names(table),
             missing=table.missing,
             scored_by=scored_by,
+            caution=points.caution,
             kept=table.metadata.column_names,
             keys=list(fitted),
             layouts=[_layout_facts(model) for model in fitted.values()],
@@ -125,6 +129,7 @@ class LayoutReport:
             lines.append(f"{self._class_name}, {settings}: {layout['summary']}")
         if self.scores:
             lines += ["", *score_lines(self.scores, self.keys, scored_by=self.scored_by)]
+            lines += [f"note: {self.caution}"] if self.caution else []
         lines += ["", *(f"{name + ':':7} {path}" for name, path in outputs.paths.items())]
         lines.append(
             f"done in {run.elapsed:.1f} s" if not run.interrupted else "interrupted; the results so far are kept"

@@ -26,11 +26,14 @@ POINTS_PER_CLASS = 5  # on average; with fewer, a column is not a label
 WIDE = 10  # columns per row above which the points may be in columns
 
 
-def column_notes(table: Table, wanted: Wanted) -> list[str]:
-    """Return notes about the columns of a dense table whose features were chosen automatically."""
+def column_notes(table: Table, wanted: Wanted) -> tuple[list[str], list[str]]:
+    """Return notes about the columns of a dense table whose features were chosen automatically.
+
+    Also return the features that are probably ids, dates or codes.
+    """
     X, names = np.asarray(table.X), table.columns
     if len(X) < MIN_ROWS:
-        return _label_notes(table, wanted, [])
+        return _label_notes(table, wanted, []), []
     ids = [name for j, name in enumerate(names) if table.id is None and _counts_rows(name, X[:, j])]
     notes = [
         f"column {name!r} is used as a feature; if it names the rows, pass {option_text('--id', name)}" for name in ids
@@ -42,12 +45,15 @@ def column_notes(table: Table, wanted: Wanted) -> list[str]:
             f"{option_text('--exclude', *dates[:8])}"
         )
     codes = [name for j, name in enumerate(names) if name not in (*ids, *dates) and _has_codes(X[:, j])]
-    if codes and 2 * len(codes) <= len(names) and len(names) - len(codes) - len(ids) - len(dates) > 0:
+    doubtful = [*ids, *dates]
+    if codes and 2 * len(codes) <= len(names) and len(names) - len(codes) - len(doubtful) > 0:
+        doubtful += codes
+        labels = " or ".join(option_text("--label", name) for name in codes[:8])
         notes.append(
-            f"{_columns(codes)} like codes (few distinct whole numbers); for classes, pass "
-            f"{option_text('--label', codes[0])}; otherwise, consider {option_text('--exclude', *codes[:8])}"
+            f"{_columns(codes)} like codes (few distinct whole numbers); for classes, pass {labels}; otherwise, consider "
+            f"{option_text('--exclude', *codes[:8])}"
         )
-    return [*notes, *_label_notes(table, wanted, codes), *_orientation_notes(table)]
+    return [*notes, *_label_notes(table, wanted, codes), *_orientation_notes(table)], doubtful
 
 
 def _columns(names: list[str]) -> str:

@@ -52,6 +52,8 @@ class Table:
         Missing features, if there were any.
     elsewhere : frozenset of str
         Columns of the metadata that come from another file.
+    doubtful : list of str
+        Features that are probably ids, dates or codes, about which there are notes.
     """
 
     X: Any
@@ -63,6 +65,7 @@ class Table:
     rep: str | None = None
     missing: MissingValues | None = None
     elsewhere: frozenset[str] = frozenset()
+    doubtful: list[str] = field(default_factory=list)
 
     def with_features(self, names: Iterable[str]) -> pa.Table:
         """Return the metadata with these columns of X, unless they are among the metadata."""

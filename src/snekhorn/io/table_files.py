@@ -114,7 +114,8 @@ def read_table(  # noqa: PLR0913
                 f"{path} has only one numeric column, {table.columns[0]!r}, but a layout normally needs at least two. "
                 "To use only this one, pass it to --columns."
             )
-        table.notes += column_notes(table, wanted)
+        notes, table.doubtful = column_notes(table, wanted)
+        table.notes += notes
     return table
 
 

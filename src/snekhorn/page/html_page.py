@@ -36,6 +36,7 @@ SCRIPTS = (
     *("interaction.js", "details.js", "main.js"),
 )
 
+AUTO = "auto"  # colour by a column that the page chooses
 RECALL = "neighbour recall"  # column for the fraction of neighbours in the data that the layout preserves
 
 
@@ -48,7 +49,7 @@ def write_page(
     metric: str = "euclidean",
     images: str | Thumbnails | None = None,
     image_folder: str | os.PathLike[str] | None = None,
-    color: str | None = None,
+    color: str | None = AUTO,
     ids: str | None = None,
     title: str = "",
     summary: Mapping[str, Any] | None = None,
@@ -78,9 +79,9 @@ def write_page(
         are embedded, of up to 100 MB in total.
     image_folder : path, optional
         Folder that relative paths of images start from. By default, the current folder.
-    color : str, optional
-        Column to colour by initially. By default, the first column with 2 to 40 distinct values, or else the first
-        numeric column.
+    color : str or None, default="auto"
+        Column to colour by initially; None for none. By default, the first column with 2 to 40 distinct values, or else
+        the first numeric column.
     ids : str, optional
         Column that names the points. By default, the index of a pandas data frame; otherwise, points are numbered from
         0.
@@ -96,7 +97,8 @@ def write_page(
     n = len(next(iter(layouts.values())))
     metadata, index = check_metadata(metadata, n)
     ids = index if ids is None else ids
-    _check_columns(metadata, color=color, ids=ids, images=images if isinstance(images, str) else None)
+    chosen = None if color == AUTO and AUTO not in metadata.column_names else color
+    _check_columns(metadata, color=chosen, ids=ids, images=images if isinstance(images, str) else None)
     data = None if data is None else check_data(data, n)
     summaries = _summaries(layouts, summary)
     if max_points is not None and n > check_count(max_points, "max_points"):
@@ -110,7 +112,7 @@ def write_page(
     thumbnails = read_thumbnails(metadata, images, folder=image_folder) if isinstance(images, str) else images
     if thumbnails is not None and thumbnails.inline_column in metadata.column_names:
         metadata = metadata.drop_columns(thumbnails.inline_column)
-        _check_columns(metadata, color=color, ids=ids)
+        _check_columns(metadata, color=chosen, ids=ids)
     neighbors = None if data is None else data_neighbors(data, layouts.values(), metric=metric)
     header = {
         "n": len(next(iter(layouts.values()))),
@@ -241,7 +243,7 @@ def _describe(columns: list[dict[str, Any]], *, color: str | None, ids: str | No
     return {
         "columns": columns,
         "ids": None if ids is None else names.index(ids),
-        "color": _first_color(columns, ids) if color is None else names.index(color),
+        "color": None if color is None else names.index(color) if color in names else _first_color(columns, ids),
         "few": OKABE_ITO,
         "many": DISTINCT,
         "scale": continuous(),

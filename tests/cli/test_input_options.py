@@ -95,7 +95,8 @@ def test_genes_colour_cells_whatever_is_laid_out(folder, snekhorn):
     result = snekhorn("embed", "raw.h5ad", "--color", "CD8", "--out", "u.parquet", *FAST)
     np.testing.assert_array_equal(parquet.read_table("u.parquet")["CD8"].to_numpy(), 10.0 * X[:, 2])
     assert "the values of gene 'CD8' are those of raw.X" in result.stderr
-    assert "no column 'CD9'" in snekhorn("embed", "cells.h5ad", "--color", "CD9", "--out", "v.csv", code=2).stderr
+    error = snekhorn("embed", "cells.h5ad", "--color", "CD9", "--out", "v.csv", code=2).stderr
+    assert "cells.h5ad has neither a column nor a gene 'CD9'; did you mean 'CD8'?" in error
 
 
 def test_dates_are_a_colour_scale(folder, snekhorn, monkeypatch):

@@ -95,6 +95,7 @@ def test_options_that_a_cluster_cannot_serve(options, message, folder, monkeypat
     said = _run(*COMMAND, *options, "--out", "found.parquet", code=2)
     assert message in said
     assert "reading" not in said
+    assert ("connecting to" in said) is (len(options) == 2 and options[0] == "--dask")
 
 
 def test_a_cluster_without_workers(folder):

@@ -1,6 +1,7 @@
 """Check that pages match the code they describe."""
 
 import ast
+import json
 import re
 import runpy
 
@@ -19,6 +20,19 @@ def test_every_command_and_option_is_described():
     for info in app.registered_commands:
         assert f"## snekhorn {info.callback.__name__}\n" in text
     assert all(f"`{kind}`" in text for kind in (*AFFINITIES, *METHODS))
+
+
+def test_the_range_of_the_recall_is_that_of_the_benchmarks():
+    cases = json.loads((ROOT / "docs" / "benchmarks" / "defaults.json").read_text(encoding="utf-8"))["cases"].values()
+    recalls = {}
+    for case in cases:
+        if case["part"] == "sets" and case["tool"] == "t-SNEkhorn":
+            recalls.setdefault(case["data"], []).append(case["neighbor_recall"])
+    means = [sum(found) / len(found) for found in recalls.values()]
+    for page in ("index.md", "limits.md"):
+        text = " ".join((ROOT / "docs" / page).read_text(encoding="utf-8").split())
+        ends = f"t-SNEkhorn with default parameters ranges from {min(means):.2f} to {max(means):.2f}"
+        assert ends in text
 
 
 def test_decisions_name_existing_files():

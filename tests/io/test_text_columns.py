@@ -1,12 +1,16 @@
 """Numbers with decimal commas, and ISO dates and times, in text files."""
 
 import datetime
+import re
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import csv as arrow_csv
 
-from snekhorn.io import read_table
+from snekhorn.io import InputError, read_table
+
+from ..docs.pages import ROOT
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
@@ -19,6 +23,33 @@ def test_decimal_commas(tmp_path, separator, suffix, mark):
     np.testing.assert_array_equal(table.X, [[1, 2.5, -3.5e-3], [4.25, 5, 0.5]])
     assert table.columns == ["a", "b", "c"]
     assert "numbers are read with decimal commas" in table.notes
+
+
+@pytest.mark.parametrize("mark", ["?", "-", "k.A."])
+@pytest.mark.parametrize("columns", [None, ["a", "b"]])
+def test_other_marks_of_missing_values_are_counted(tmp_path, mark, columns):
+    values = [mark if i in (70_000, 70_003, 70_007) else i / 8 for i in range(100_000)]  # far below the first block
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{i / 4},{value}\n" for i, value in enumerate(values)))
+    message = (
+        rf"3 values of column 'b' are '{re.escape(mark)}', which is not a number, the first in row 70001; if they are "
+        "missing, replace them by empty cells, or leave out the column with --exclude"
+    )
+    with pytest.raises(InputError, match=message):
+        read_table(tmp_path / "t.csv", columns=columns)
+    (tmp_path / "few.csv").write_text(
+        "a,b,c\n" + "".join(f"{i},{i / 2},{mark if i in (3, 5) else i}\n" for i in range(40))
+    )
+    with pytest.raises(InputError, match=r"2 values of column 'c' are .*, the first in row 4; .* empty cells"):
+        read_table(tmp_path / "few.csv")
+
+
+def test_the_documented_marks_of_missing_values_are_those_of_arrow():
+    section = (
+        (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8").split("In text files, a value is missing")[1]
+    )
+    documented = set(re.findall(r"`([^`]+)`", section.split("Replace")[0]))
+    documented |= {f"-{mark}" for mark in documented if mark.startswith("1.")}
+    assert documented == set(arrow_csv.ConvertOptions().null_values) - {""}
 
 
 def test_decimal_commas_without_a_header(tmp_path):

@@ -19,7 +19,6 @@ OTHER = Z[:, ::-1] * [2.0, -1.0] + 5.0
 KIND = np.array(TABLE["kind"].to_pylist())
 DEPTH = np.array(TABLE["depth"].to_pylist(), dtype=float)
 READS = TABLE["reads"].to_numpy()
-ROW = 4321  # at the left, where the details do not cover it
 IN_DATA = nearest_in_layout(DATA, K)
 
 
@@ -50,6 +49,7 @@ def click(page, row):
     page.mouse.click(*position(page, row))
     page.wait_for_function(f"document.getElementById('details-name').textContent === 'Point-{row:05d}'")
     page.wait_for_selector("#details", state="visible")
+    settle(page)  # the view moves beside the details
 
 
 def listed(page, number):
@@ -119,6 +119,42 @@ def test_lines_follow_the_view(page, alone):
         return np.abs(np.array(ends, dtype=float) - position(page, alone)).max()
 
     wait_until(page, lambda: off() < 1.5)
+
+
+def free_width(page):
+    """Return the left and the right end of the part of the window between the panels."""
+    boxes = [page.locator(each).bounding_box() for each in ("#panel", "#details")]
+    return boxes[0]["x"] + boxes[0]["width"], boxes[1]["x"]
+
+
+def test_the_details_do_not_cover_the_map(page):
+    rows = [int(Z[:, 0].argmax()), int(Z[:, 0].argmin()), *range(0, N, 100)]
+    before = positions(page, rows)
+    click(page, rows[0])
+    left, right = free_width(page)
+    seen = positions(page, rows)
+    assert before[:, 0].max() > right
+    assert left < seen[:, 0].min() < seen[:, 0].max() < right
+    page.click("#close")
+    settle(page)
+    np.testing.assert_allclose(positions(page, rows), before, atol=1.5)
+
+
+def test_the_details_do_not_cover_a_point_and_its_neighbours_after_zooming(page):
+    row = int(Z[:, 0].argmax())
+    page.mouse.move(*position(page, row))
+    page.mouse.wheel(0, -100)
+    settle(page)
+    distance = "window.snekhorn.scatterplot.get('cameraDistance')"
+    before, zoom = positions(page, IN_DATA[row].tolist()), page.evaluate(distance)
+    visible = (before > 0).all(axis=1) & (before < [1040, 700]).all(axis=1)
+    assert visible.any()
+    click(page, row)
+    left, right = free_width(page)
+    seen = positions(page, [row, *IN_DATA[row][visible].tolist()])
+    assert left < seen[:, 0].min() < seen[:, 0].max() < right
+    assert before[visible, 0].max() > right
+    assert page.evaluate(distance) == pytest.approx(zoom)
 
 
 def test_thumbnails_are_in_the_details(page, alone):

@@ -56,6 +56,20 @@ def test_the_index_of_a_data_frame_names_the_points():
     assert Page(written(Z, FRAME.set_axis(pairs))).column("index")[1][0] == "('x', 0)"
 
 
+def test_a_gene_is_a_colour():
+    X = np.arange(2.0 * N).reshape(N, 2)
+    adata = AnnData(X, obs=FRAME.set_axis(NAMES), var=pd.DataFrame(index=["LYZ", "CD3E"]))
+    page = Page(written(Z, adata, color="LYZ"))
+    assert page.column("LYZ")[1] == X[:, 0].tolist()
+    assert page.header["columns"][page.header["color"]]["name"] == "LYZ"
+    assert "LYZ" not in [column["name"] for column in Page(written(Z, adata, color="kind")).header["columns"]]
+    assert page.header["columns"][Page(written(Z, adata, color="index")).header["color"]]["name"] == "index"
+    with pytest.raises(InputError, match="color='CD3' is neither a column of obs nor a gene; did you mean 'CD3E'"):
+        written(Z, adata, color="CD3")
+    adata.raw = AnnData(X * 3.0, var=adata.var)
+    assert Page(written(Z, adata, color="LYZ")).column("LYZ")[1] == (X[:, 0] * 3.0).tolist()
+
+
 @pytest.mark.parametrize(
     ("values", "name"), [(KIND, "label"), (np.array(KIND, object), "label"), (pd.Series(KIND, name="type"), "type")]
 )

@@ -79,7 +79,8 @@ class Cluster:
 
         with ExitStack() as stack:
             if self.workers is None:
-                client = stack.enter_context(_join(self.address or ""))
+                with run.stage("cluster", f"connecting to {self.address}"):
+                    client = stack.enter_context(_join(self.address or ""))
             else:
                 with run.stage("cluster", f"starting {_counted(self.workers)}"):
                     cluster = stack.enter_context(_start(self.workers))

@@ -108,7 +108,11 @@ Seed = Annotated[int, typer.Option("--seed", help="Random seed; results are repr
 Jobs = Annotated[int | None, typer.Option("--jobs", help="Number of threads.  (default: all cores)")]
 Workers = Annotated[
     int | None,
-    typer.Option("--workers", min=1, help="Start a Dask cluster of this many processes on this machine, and use it."),
+    typer.Option(
+        "--workers",
+        min=1,
+        help="Start a Dask cluster of this many processes on this machine, and use it; few points take longer on it.",
+    ),
 ]
 DaskAddress = Annotated[
     str | None,

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ..errors import InputError, reported_as_input_errors
-from ..geometry.inputs import check_affinity_matrix, check_finite
+from ..geometry.inputs import check_affinity_matrix, check_finite, is_frame, naming_text
 from ..geometry.point_blocks import MANY_COLUMNS, PointBlocks, as_blocks
 from ..geometry.preprocessing import Preprocessing
 from ..runtime.sparse_format import check_sparse
@@ -42,7 +42,8 @@ class EmbeddingInput(EmbeddingParameters):
         if self.cost_metric != "precomputed" and (blocks := as_blocks(X)) is not None:
             return self._read_training_blocks(blocks) if reset else self._read_new_blocks(blocks)
         check_sparse(X, "X")
-        with reported_as_input_errors():
+        frame = X if is_frame(X) else None
+        with reported_as_input_errors(), naming_text(X, "X"):
             X = validate_data(
                 self,
                 X,
@@ -53,7 +54,7 @@ class EmbeddingInput(EmbeddingParameters):
                 ensure_all_finite=False,
                 ensure_min_samples=2 if reset else 1,
             )
-        X = check_finite(X, "X")
+        X = check_finite(X, "X", frame=frame)
         return self.reduction_.transform(X) if hasattr(self, "reduction_") else X
 
     def unread_points(self, X: Any) -> Any | None:

@@ -114,7 +114,8 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
     potential_ : ndarray of shape (n,)
         The potential f, if Q is doubly stochastic.
     kl_divergence_ : float
-        Divergence of P from Q, per point.
+        Divergence of P from Q, per point. The loss in `report_` has further terms if the rows of P do not sum to 1
+        although those of Q do, as with `balance` below 1, and after `align` with `pull`; see `EmbeddingReport`.
     n_iter_ : int
         Number of iterations.
     report_ : EmbeddingReport

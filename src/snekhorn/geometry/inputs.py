@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,8 @@ WITH_UNITS = (
 def check_points(X: Any, *, name: str = "X") -> Any:
     """Return X as a finite 2-D float array or CSR matrix with at least two rows; float32 stays float32."""
     check_sparse(X, name)
-    with reported_as_input_errors():
+    frame = X if is_frame(X) else None
+    with reported_as_input_errors(), naming_text(X, name):
         X = check_array(
             X,
             accept_sparse="csr",
@@ -36,11 +39,42 @@ def check_points(X: Any, *, name: str = "X") -> Any:
     n, p = X.shape
     if n < 2 or p < 1:
         raise InputError(f"{name} has shape {n} x {p}; pass at least 2 points (rows) and 1 feature.")
-    return check_finite(X, name)
+    return check_finite(X, name, frame=frame)
 
 
-def check_finite(X: Any, name: str) -> Any:
+def is_frame(X: Any) -> bool:
+    """Return whether X is a pandas data frame, whose rows and columns have names."""
+    return hasattr(X, "iloc") and hasattr(X, "columns")
+
+
+@contextmanager
+def naming_text(X: Any, name: str) -> Iterator[None]:
+    """If a data frame cannot be converted to numbers, name the column that holds text."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        for place in range(X.shape[1]) if is_frame(X) else ():
+            for value in X.iloc[:, place]:
+                if isinstance(value, str) and not _is_number(value):
+                    raise InputError(
+                        f"column {X.columns[place]!r} of {name} holds text, such as {value!r}; drop the column, or "
+                        "encode it as numbers."
+                    ) from error
+        raise
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def check_finite(X: Any, name: str, *, frame: Any = None) -> Any:
     """Raise if X, dense or sparse, contains NaN or infinity; return it without duplicate or unsorted sparse entries.
+
+    If X comes from a data frame, the error gives the names of the row and the column.
 
     SciPy would sort the entries of the caller's matrix in place, which fails if its arrays are read-only.
     """
@@ -52,7 +86,8 @@ def check_finite(X: Any, name: str) -> Any:
         block = values[start : start + ROWS_AT_ONCE]
         if not np.isfinite(block).all():
             row, column = np.argwhere(~np.isfinite(block))[0]
-            where = "" if sparse.issparse(X) else f" at row {start + row}, column {column}"
+            place = (start + row, column) if frame is None else (frame.index[start + row], repr(frame.columns[column]))
+            where = "" if sparse.issparse(X) else f" at row {place[0]}, column {place[1]}"
             raise InputError(
                 f"{name} contains {block[row, column]}{where}; NaN and infinity are not allowed. "
                 "Drop such rows, or impute the values."

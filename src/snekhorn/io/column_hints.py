@@ -50,8 +50,8 @@ def column_notes(table: Table, wanted: Wanted) -> tuple[list[str], list[str]]:
         doubtful += codes
         labels = " or ".join(option_text("--label", name) for name in codes[:8])
         notes.append(
-            f"{_columns(codes)} like codes (few distinct whole numbers); for classes, pass {labels}; otherwise, consider "
-            f"{option_text('--exclude', *codes[:8])}"
+            f"{_columns(codes)} like codes (few distinct whole numbers); for classes, pass {labels}; otherwise, "
+            f"consider {option_text('--exclude', *codes[:8])}"
         )
     return [*notes, *_label_notes(table, wanted, codes), *_orientation_notes(table)], doubtful
 

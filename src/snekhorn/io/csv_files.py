@@ -214,7 +214,8 @@ def _explained(path: Path, error: Exception, form: CsvFormat, features: list[str
                 )
             for i, name in places.items():
                 if n_row and i < len(row) and _is_wrong(row[i], form.decimal):
-                    return not_a_number(path, n_row, name, row[i], of_model=wanted.of_model)
+                    n_equal = 1 + sum(i < len(other) and other[i] == row[i] for other in rows)
+                    return not_a_number(path, n_row, name, row[i], of_model=wanted.of_model, n_equal=n_equal)
     return InputError(f"{path} cannot be read: {_reason(error)}; every row needs as many values as the header.")
 
 

@@ -80,9 +80,14 @@ def _anndata_table(path: Path, adata: Any, wanted: Wanted, rep: str | None) -> T
     wanted.check_roles(path, columns, kind="obs column")
     notes = [f"using {source} as features"]
     for name in wanted.colors:
-        if name not in columns and name not in names and (found := _gene(path, adata, name)) is not None:
-            columns[name], place = found
-            notes.append(f"the values of gene {name!r} are those of {place}")
+        if name in columns or name in names or name in wanted.elsewhere:
+            continue
+        if (found := _gene(path, adata, name)) is None:
+            genes = adata.var_names if adata.raw is None else adata.raw.var_names
+            remedy = did_you_mean(name, map(str, [*columns, *names, *genes]))
+            raise InputError(f"--color: {path} has neither a column nor a gene {name!r}; {remedy}")
+        columns[name], place = found
+        notes.append(f"the values of gene {name!r} are those of {place}")
     id = wanted.id if wanted.id in columns else cell
     label = wanted.label if wanted.label in columns else None
     return Table(X, names, _with_colors(pa.table(columns), adata), id, label, notes, rep)

@@ -64,7 +64,9 @@ def check_text_columns(path: Path, table: Table, others: Collection[str | None],
         share = pc.mean(numbers).as_py()
         if share is not None and MOSTLY <= share < 1.0:
             row = pc.index(numbers, False).as_py()
-            raise not_a_number(path, row + 1, name, column[row].as_py(), of_model=False)
+            value = column[row].as_py()
+            n_equal = pc.sum(pc.equal(column, value)).as_py()
+            raise not_a_number(path, row + 1, name, value, of_model=False, n_equal=n_equal)
 
 
 def with_types(table: pa.Table, names: Collection[str | None], *, decimal: str) -> pa.Table:
@@ -130,9 +132,14 @@ def wrong_marks(path: Path, name: str, value: str, problem: str) -> InputError:
     )
 
 
-def not_a_number(path: Path, row: int, name: str, value: str, *, of_model: bool) -> InputError:
-    """Return an error about a value of a numeric column that is text."""
+def not_a_number(path: Path, row: int, name: str, value: str, *, of_model: bool, n_equal: int = 1) -> InputError:
+    """Return an error about a value of a numeric column that is text, and that the column has so many times."""
     alternative = "" if of_model else ", or leave out the column with --exclude"
-    return InputError(
-        f"{path}: the value in row {row}, column {name!r} is {value!r}, which is not a number; fix it{alternative}."
-    )
+    if n_equal == 1:
+        problem = f"the value in row {row}, column {name!r} is {value!r}, which is not a number; fix it"
+    else:
+        problem = (
+            f"{n_equal:,} values of column {name!r} are {value!r}, which is not a number, the first in row {row}; if "
+            "they are missing, replace them by empty cells"
+        )
+    return InputError(f"{path}: {problem}{alternative}.")

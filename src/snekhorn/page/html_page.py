@@ -80,8 +80,8 @@ def write_page(
     image_folder : path, optional
         Folder that relative paths of images start from. By default, the current folder.
     color : str or None, default="auto"
-        Column to colour by initially; None for none. By default, the first column with 2 to 40 distinct values, or else
-        the first numeric column.
+        Column to colour by initially, or gene of an AnnData object; None for none. By default, the first column with 2
+        to 40 distinct values, or else the first numeric column.
     ids : str, optional
         Column that names the points. By default, the index of a pandas data frame; otherwise, points are numbered from
         0.
@@ -95,7 +95,7 @@ def write_page(
     """
     layouts = check_layouts(Z)
     n = len(next(iter(layouts.values())))
-    metadata, index = check_metadata(metadata, n)
+    metadata, index = check_metadata(metadata, n, color=None if color == AUTO else color)
     ids = index if ids is None else ids
     chosen = None if color == AUTO and AUTO not in metadata.column_names else color
     _check_columns(metadata, color=chosen, ids=ids, images=images if isinstance(images, str) else None)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..errors import InputError, InputTypeError
+from ..errors import InputError, InputTypeError, did_you_mean
 from ..geometry.inputs import check_finite
 from ..runtime.checks import is_missing
 
@@ -47,10 +47,15 @@ def _check_layout(Z: Any, name: str) -> Layout:
     return np.asarray(Z, dtype=np.float32)
 
 
-def check_metadata(metadata: Any, n: int) -> tuple[pa.Table, str | None]:
-    """Return the metadata of n points as an Arrow table, and the column that holds the index of a data frame."""
+def check_metadata(metadata: Any, n: int, *, color: str | None = None) -> tuple[pa.Table, str | None]:
+    """Return the metadata of n points as an Arrow table, and the column that holds the index of a data frame.
+
+    The column to colour by may also be a gene of an AnnData object.
+    """
     if metadata is None:
         return pa.table({}), None
+    if hasattr(metadata, "obs") and hasattr(metadata, "obsm"):  # AnnData
+        metadata = metadata.obs if color is None else _with_gene(metadata, color)
     table, index = _as_table(metadata)
     if table.num_columns and table.num_rows != n:
         raise InputError(f"metadata has {table.num_rows} rows for the {n} points of Z; pass one row per point.")
@@ -63,8 +68,6 @@ def check_metadata(metadata: Any, n: int) -> tuple[pa.Table, str | None]:
 def _as_table(metadata: Any) -> tuple[pa.Table, str | None]:
     if isinstance(metadata, pa.Table):
         return metadata, None
-    if hasattr(metadata, "obs") and hasattr(metadata, "obsm"):  # AnnData
-        metadata = metadata.obs
     if hasattr(metadata, "iloc") and hasattr(metadata, "columns"):
         return _from_pandas(metadata)
     if isinstance(metadata, Mapping):
@@ -79,6 +82,19 @@ def _as_table(metadata: Any) -> tuple[pa.Table, str | None]:
         f"metadata has type {type(metadata).__name__}; pass a pandas or Polars data frame, a pyarrow.Table, a "
         "dictionary of columns, an AnnData object, or one value per point."
     )
+
+
+def _with_gene(adata: Any, name: str) -> Any:
+    """Return obs with the values of a gene, from raw if it exists, as in scanpy, unless obs has such a column."""
+    if name in (*adata.obs.columns, adata.obs.index.name or INDEX_NAME):
+        return adata.obs
+    parts = [part for part in (adata.raw, adata) if part is not None and part.X is not None]
+    for part in parts:
+        if name in part.var_names:
+            return adata.obs.assign(**{name: part.obs_vector(name)})
+    genes = parts[0].var_names if parts else ()
+    remedy = did_you_mean(name, map(str, [*adata.obs.columns, *genes]))
+    raise InputError(f"color={name!r} is neither a column of obs nor a gene; {remedy}")
 
 
 def _is_list_of_values(metadata: Any) -> bool:

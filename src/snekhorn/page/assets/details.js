@@ -16,18 +16,22 @@ function loadNeighbors() {
 async function showDetails(row) {
   state.detailed = row;
   if (row === null) {
+    const open = !byId("details").hidden;
     byId("details").hidden = true;
     document.body.classList.remove("with-details");
     byId("links").replaceChildren();
+    if (open && !state.moved) frame(points);
     return;
   }
   await Promise.all([loadNeighbors(), header.images === null ? null : loadImages()]);
   if (state.detailed !== row) return; // another point has been chosen in the meantime
   if (state.hovered === row) hideTooltip();
   drawDetails();
+  const before = freeArea();
   byId("details").hidden = false;
   document.body.classList.add("with-details");
   byId("details-body").scrollTop = 0;
+  uncover(before);
 }
 
 function drawDetails() {
@@ -136,10 +140,7 @@ function neighborList(title, rows, remark) {
     const astray = remark(row);
     button.append(pointSwatch(row), ...(image ? [image] : []), text, make("span", "number", astray || classOf(row)));
     button.classList.toggle("astray", astray !== "");
-    button.addEventListener("click", () => {
-      select([row]);
-      uncover(row);
-    });
+    button.addEventListener("click", () => select([row]));
     const item = make("li");
     item.append(button);
     list.append(item);
@@ -177,18 +178,27 @@ function shape(tag, className, attributes) {
   return element;
 }
 
-// If the details cover the point, move the view.
-async function uncover(row) {
-  await detailing;
-  const edge = byId("details").getBoundingClientRect().left - 30;
-  const [left] = project(points[row]);
-  if (edge < innerWidth / 3 || left <= edge) return;
+// Show beside the details what they would cover: the whole map if the reader has not changed the view, otherwise the
+// point and those of its neighbours that were in the free area before.
+function uncover(before) {
+  if (!state.moved) return frame(points);
+  const free = freeArea();
+  const { data, layout } = state.neighbors;
+  const wanted = (data ?? layout).filter((row) => isInside(project(points[row]), before));
+  const kept = [state.detailed, ...wanted].map((row) => points[row]);
+  if (kept.every((point) => isInside(project(point), free))) return;
+  const [left, right] = extent(kept.map((point) => project(point)[0]));
+  const [top, bottom] = extent(kept.map((point) => project(point)[1]));
+  const width = free.right - free.left - 2 * MARGIN, height = free.bottom - free.top - 2 * MARGIN;
+  if (right - left > width || bottom - top > height) return frame(kept);
+  const shift = (low, high, from, to) => Math.max(0, high - to + MARGIN) || Math.min(0, low - from - MARGIN);
+  const unit = (2 * plot.get("cameraDistance")) / innerHeight;
   const [tx, ty] = plot.get("cameraTarget");
-  const distance = plot.get("cameraDistance");
-  const unit = (2 * distance) / innerHeight;
-  state.moved = true;
-  flyTo([tx + (left - edge + 40) * unit, ty], distance, 250);
+  const across = shift(left, right, free.left, free.right) * unit, down = shift(top, bottom, free.top, free.bottom) * unit;
+  return flyTo([tx + across, ty - down], plot.get("cameraDistance"), 250);
 }
+
+const isInside = ([left, top], area) => left > area.left && left < area.right && top > area.top && top < area.bottom;
 
 function watchDetails() {
   plot.subscribe("view", drawLinks);

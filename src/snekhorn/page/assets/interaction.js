@@ -137,10 +137,7 @@ function watchSelection() {
   plot.subscribe("lassoStart", () => (lassoed = true));
   canvas.addEventListener("mousedown", () => (lassoed = false), true);
   canvas.addEventListener("click", (event) => lassoed && event.stopImmediatePropagation(), true);
-  plot.subscribe("select", ({ points: rows }) => {
-    showSelection(rows);
-    if (rows.length === 1) uncover(rows[0]);
-  });
+  plot.subscribe("select", ({ points: rows }) => showSelection(rows));
   plot.subscribe("deselect", () => {
     showSelection([]);
     plot.redraw();

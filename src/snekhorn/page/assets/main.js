@@ -124,7 +124,7 @@ function watchControls() {
     state.moved = true;
     flight++; // the reader takes over
   };
-  canvas.addEventListener("mousedown", take);
+  canvas.addEventListener("mousemove", ({ buttons }) => buttons && take());
   canvas.addEventListener("wheel", take, { passive: true });
   darkMode.addEventListener("change", recolor);
   addEventListener("resize", () => requestAnimationFrame(() => state.moved || frame(points, { animate: false })));

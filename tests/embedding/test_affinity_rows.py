@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from snekhorn.embedding.affinity_rows import AffinityRows
+from snekhorn.embedding.affinity_rows import AffinityRows, strongest_neighbors
 from snekhorn.runtime.execution import Threads
 
 N = 60
@@ -58,3 +58,12 @@ def test_only_one_order_takes_memory(rng):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1.1 * 8 * P.nnz
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_strongest_neighbors(form):
+    P = np.array([[9.0, 1.0, 3.0, 0.0], [0.0, 5.0, 2.0, 0.0], [1.0, 4.0, 0.0, 3.0], [0.0, 0.0, 0.0, 7.0]])
+    indices, p = strongest_neighbors(form(P), np.array([0, 1, 2, 3]), 2)
+    np.testing.assert_array_equal(indices[:3], [[2, 1], [2, 2], [1, 3]])
+    np.testing.assert_allclose(p, [[3 / 4, 1 / 4], [1, 0], [4 / 7, 3 / 7], [0, 0]])  # without the diagonal
+    np.testing.assert_array_equal(strongest_neighbors(form(P), np.array([2]), 1)[0], [[1]])

@@ -240,6 +240,21 @@ def test_with_less_patience():
     assert report.n_iter == 30
 
 
+@pytest.mark.parametrize("reorder_from", [1, 10**9])
+def test_the_layout_can_be_replaced_between_the_phases(reorder_from, monkeypatch):
+    monkeypatch.setattr(module, "REORDER_FROM", reorder_from)
+    start, optimizer = small_start(), Momentum((N, 2), ONE_THREAD)
+    Z, report = minimize(cluster_objective(), start, optimizer, short_schedule(), between=_with_first_point_moved)
+    halfway, _ = descend(Z=start, plan=short_schedule(main=0))
+    expected, _ = descend(Z=_with_first_point_moved(halfway), plan=short_schedule(early=0))
+    np.testing.assert_allclose(Z, expected, atol=1e-6)
+    assert report.n_iter == 80
+
+
+def _with_first_point_moved(Z):
+    return np.concatenate([Z[:1] + 2.0, Z[1:]])
+
+
 def test_no_early_phase():
     _, report = descend(plan=short_schedule(early=0, main=30))
     assert report.n_iter == 30
@@ -273,19 +288,6 @@ def test_progress_is_shown_on_request(capfd):
     assert capfd.readouterr() == ("", "")
     minimize(*arguments, verbose=True)
     assert "80/80" in capfd.readouterr().err
-
-
-@pytest.mark.parametrize("d", [1, 2, 3])
-def test_locality_is_an_order_in_which_neighbours_are_near(d, rng):
-    Z = rng.uniform(size=(5000, d))
-    order = module._locality_order(Z, ONE_THREAD)
-    np.testing.assert_array_equal(np.sort(order), np.arange(5000))
-    step = np.linalg.norm(np.diff(Z[order], axis=0), axis=1).mean()
-    assert step < 0.35 * np.linalg.norm(np.diff(Z, axis=0), axis=1).mean()
-
-
-def test_locality_of_points_at_one_place():
-    np.testing.assert_array_equal(module._locality_order(np.zeros((7, 2)), ONE_THREAD), np.arange(7))
 
 
 def _by_hand(n_iter, rate):

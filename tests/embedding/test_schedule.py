@@ -52,6 +52,15 @@ def test_the_gaussian_kernel_takes_smaller_steps():
     assert [schedule.momentum_at(i) for i in (0, 50)] == [0.8, 0.8]
 
 
+def test_settling_is_the_main_descent_in_two_halves():
+    schedule = _schedule(exaggeration=2.0).settling(101)
+    assert (schedule.early.n_iter, schedule.main.n_iter) == (50, 51)
+    for phase in (schedule.early, schedule.main):
+        assert (phase.exaggeration, phase.rate) == (2.0, 0.5)
+    assert (schedule.early.momentum, schedule.momentum_at(0), schedule.momentum_at(50)) == (0.8, 0.8, 0.95)
+    assert _schedule().settling(1).n_iter == 1
+
+
 def test_adam_stops_as_in_the_paper():
     schedule = _schedule(optimizer="adam", learning_rate=0.3, exaggeration=1.5, max_iter=70)
     assert (schedule.early.n_iter, schedule.main.n_iter) == (0, 70)

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
+from sklearn.neighbors import NearestNeighbors
 
 from snekhorn import SNE, TSNE, SNEkhorn, TSNEkhorn, load
 from snekhorn.affinities import EntropicAffinity
@@ -44,6 +45,13 @@ def test_old_points_stay_and_new_ones_join_their_classes(digits):
     assert neighbor_recall(X, extended.embedding_) > neighbor_recall(X, fresh) - 0.01
     assert knn_accuracy(extended.embedding_, y) > knn_accuracy(fresh, y) - 0.01
     assert extended.report_.reason.startswith("settled")
+
+
+def test_no_new_point_is_stranded_between_groups(digits):
+    X, _, _ = digits  # ordered by writer, so many neighbours of new points are new
+    Z = TSNEkhorn().fit(X[:1200]).extend(X[1200:]).embedding_
+    gaps = NearestNeighbors(n_neighbors=1).fit(Z).kneighbors()[0][1200:, 0] / np.ptp(Z, axis=0).max()
+    assert gaps.max() < 0.05
 
 
 def test_the_pull_holds_old_points(digits):

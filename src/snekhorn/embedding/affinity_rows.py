@@ -186,6 +186,26 @@ def scaled_entries(P: sparse.csr_matrix, scale: np.float64, dtype: Any) -> tuple
     return indices, (P.data * scale).astype(dtype)
 
 
+def strongest_neighbors(P: Any, rows: NDArray[np.intp], k: int) -> tuple[NDArray[np.intp], Array]:
+    """Return the k largest entries of some rows, largest first and scaled to a sum of 1, after their columns.
+
+    The diagonal does not count. A row with fewer entries repeats its first column, with zeros. Only a row without any
+    entries does not sum to 1.
+    """
+    block = sparse.csr_matrix(P[rows]).astype(float)
+    row = np.repeat(np.arange(len(rows)), np.diff(block.indptr))
+    block.data[block.indices == rows[row]] = 0.0
+    order = np.lexsort((-block.data, row))
+    rank = np.arange(order.size) - block.indptr[row]
+    kept = rank < k
+    row, rank, order = row[kept], rank[kept], order[kept]
+    indices, p = np.full((len(rows), k), -1, dtype=np.intp), np.zeros((len(rows), k))
+    indices[row, rank], p[row, rank] = block.indices[order], block.data[order]
+    indices = np.where(p > 0.0, indices, indices[:, :1])
+    sums = p.sum(axis=1, keepdims=True)
+    return indices, p / np.where(sums > 0.0, sums, 1.0)
+
+
 def _blocks(data: Array) -> list[Array]:
     """Return consecutive views of the entries, so that computations with them take little memory."""
     return [data[start : start + ENTRIES_AT_ONCE] for start in range(0, data.size, ENTRIES_AT_ONCE)]

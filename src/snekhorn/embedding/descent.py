@@ -12,18 +12,17 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from ..errors import NumericalOverflowError
-from ..runtime.execution import Execution
 from ..runtime.interrupts import delayed_interrupts
 from ..solvers.descent_steps import Optimizer
 from .charge_grid import GridState
 from .charge_sums import Array
 from .latent import SumMethod
 from .objective import Objective
+from .point_order import locality_order
 from .schedule import Phase, Schedule
 
 SMALL_LOSS = 1e-2  # lower limit for relative decreases; a loss that tends to 0 would never converge otherwise
 REORDER_FROM = 20_000  # points; with more, sorting them so that neighbours share cache lines saves time
-POINTS_PER_CELL = 16  # on average, in the grid used for sorting; with more, points of one cell are farther apart
 
 DIVERGED = 1.0  # excess over the loss of all points in one place; a smaller value may stop a layout from unfolding
 SHORTEST_STEPS = 2.0**-20  # damping below which an overflow is an error; smaller takes longer to give up
@@ -153,6 +152,7 @@ def minimize(
     start: DescentState | None = None,
     keep: Callable[[DescentState], None] | None = None,
     steps: TakeSteps = take_steps,
+    between: Callable[[Array], Array] | None = None,
 ) -> tuple[Array, EmbeddingReport]:
     """Minimise the objective, starting from the layout Z; return the final layout and the report.
 
@@ -173,10 +173,12 @@ def minimize(
         Called with the state after every check; it must not change the state.
     steps : callable
         Function that takes steps, like `take_steps`; it may take them elsewhere.
+    between : callable or None
+        Function that replaces the layout between the two phases.
     """
     with tqdm(total=schedule.n_iter, desc="layout", disable=not verbose, unit="it") as bar:
         descent = _Descent(objective, Z, optimizer, schedule, callbacks, bar, steps)
-        descent.keep = keep
+        descent.keep, descent.between = keep, between
         if start is not None:
             descent.restore(start)
         try:
@@ -213,6 +215,7 @@ class _Descent:
         self.n_still = 0  # consecutive checks without a sufficient decrease
         self.report = EmbeddingReport()
         self.keep: Callable[[DescentState], None] | None = None
+        self.between: Callable[[Array], Array] | None = None
 
     def run(self) -> Stop:
         early, main = self.schedule.early, self.schedule.main
@@ -228,6 +231,7 @@ class _Descent:
                 self.keep_state()
         if self.report.n_iter == early.n_iter > 0:
             self.optimizer.reset()
+            self.replace_layout()
             self.start_phase()
         n_done = self.report.n_iter - early.n_iter
         for momenta in self.until_checks([self.schedule.momentum_at(i) for i in range(n_done, main.n_iter)]):
@@ -274,6 +278,12 @@ class _Descent:
         self.report.n_iter, self.report.iterations = state.n_iter, [*state.iterations]
         self.report.losses = [*state.losses]
         self.bar.update(state.n_iter)
+
+    def replace_layout(self) -> None:
+        if self.between is not None:
+            self.permute(np.argsort(self.order))  # the caller's order
+            self.Z = self.between(self.Z)
+            self.objective.reset()  # charges belong to positions
 
     def start_phase(self) -> None:
         self.sort_points()
@@ -373,7 +383,7 @@ class _Descent:
     def sort_points(self) -> None:
         """If there are many points, sort them so that neighbours in the layout are close in memory."""
         if len(self.Z) >= REORDER_FROM:
-            self.permute(_locality_order(self.Z, self.objective.execution))
+            self.permute(locality_order(self.Z, self.objective.execution))
 
     def permute(self, order: NDArray[np.intp]) -> None:
         with delayed_interrupts():  # a half-permuted state would assign positions to the wrong points
@@ -385,16 +395,3 @@ class _Descent:
         layout = np.empty_like(self.Z)
         layout[self.order] = self.Z
         return layout
-
-
-def _locality_order(Z: Array, execution: Execution) -> NDArray[np.intp]:
-    """Return an order that follows the rows of a coarse grid, reversing every other row."""
-    n_cells = int(np.sqrt(len(Z) / POINTS_PER_CELL)) + 1
-    low, high = execution.min(Z, axis=0), execution.max(Z, axis=0)
-    span = (high - low).max() or 1.0
-    cell = ((Z - low) / span * n_cells).astype(np.int64)
-    key = cell[:, 0]
-    for axis in range(1, Z.shape[1]):
-        backwards = key % 2 == 1
-        key = key * (n_cells + 1) + np.where(backwards, n_cells - cell[:, axis], cell[:, axis])
-    return np.argsort(key, kind="stable")

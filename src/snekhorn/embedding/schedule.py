@@ -71,9 +71,13 @@ class Schedule:
         """Maximum number of iterations."""
         return self.early.n_iter + self.main.n_iter
 
-    def without_early_phase(self, n_iter: int) -> Schedule:
-        """Return the main descent alone, with this number of iterations, for a layout that is nearly finished."""
-        return replace(self, early=replace(self.early, n_iter=0), main=replace(self.main, n_iter=n_iter))
+    def settling(self, n_iter: int) -> Schedule:
+        """Return two halves of the main descent with this number of iterations, for a layout that is nearly finished.
+
+        The momentum rises in the second half, as it does in a fit.
+        """
+        first = replace(self.main, n_iter=n_iter // 2, momentum=self.early.momentum, rise=0)
+        return replace(self, early=first, main=replace(self.main, n_iter=n_iter - first.n_iter))
 
     def momentum_at(self, iteration: int) -> float:
         """Return the momentum of an iteration of the main descent."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -182,10 +183,10 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         """Add new points to the layout, and let all points settle without losing their places.
 
         New points are placed as by `transform`. The affinity of all points is then computed, and a short descent moves
-        all of them, while springs hold the old points at their positions. Afterwards, the estimator is fitted to all
-        points: `embedding_` and `affinity_` have the rows of the old points, then those of the new ones. The estimator
-        itself changes, as in `partial_fit` of scikit-learn; if an error occurs, it stays as it was. The parameter
-        `checkpoint` is ignored.
+        all of them, while springs hold the old points at their positions. Halfway, the new points are placed again, by
+        their neighbours among old and new points alike. Afterwards, the estimator is fitted to all points: `embedding_`
+        and `affinity_` have the rows of the old points, then those of the new ones. The estimator itself changes, as in
+        `partial_fit` of scikit-learn; if an error occurs, it stays as it was. The parameter `checkpoint` is ignored.
 
         Parameters
         ----------
@@ -278,7 +279,8 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         if pull:
             strengths = np.where(np.arange(n) < n_old, pull, 0.0)
             objective.springs = Springs(Z.copy(), strengths, execution, free=False)
-        Z, report = self._descend(objective, Z, self.schedule().without_early_phase(max_iter))
+        place_again = partial(self.placed_again, n_old=n_old, P=P, objective=objective)
+        Z, report = self._descend(objective, Z, self.schedule().settling(max_iter), between=place_again)
         if report.reason == Stop.MAX_ITER.value:
             report.stop(Stop.SETTLED)
         self._finish(points, P, objective, Z, report)

@@ -6,13 +6,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..affinities.entropic import entropic_weights
-from ..embedding.charge_sums import ROUGH_SUMS
+from ..embedding.affinity_rows import ENTRIES_AT_ONCE, strongest_neighbors
+from ..embedding.charge_sums import ROUGH_SUMS, Array
 from ..embedding.descent import EmbeddingReport
+from ..embedding.latent import choose_method
+from ..embedding.objective import Objective
 from ..embedding.placing import frozen_field, place
 from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY
 from ..geometry.neighbor_index import NeighborIndex
@@ -70,6 +74,26 @@ class PointPlacement(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LayoutPa
             placed[batch] = place(field, Z, indices, p, execution)
             known = costs[:, 0] == 0.0
             placed[batch][known] = self.embedding_[indices[known, 0]]
+        return placed
+
+    def placed_again(self, Z: Array, *, n_old: int, P: Any, objective: Objective) -> Array:
+        """Return a layout of all points in which the new points, from row `n_old` on, are where P places them.
+
+        The neighbours of a new point may be new themselves, and elsewhere in the layout than those among old points. It
+        is too far for a descent to bring it there: neighbours that are far away attract a point only weakly.
+        """
+        execution = objective.execution
+        placed: Array = Z.copy()
+        objective.balance(Z, self.marginal_tol)
+        method = choose_method(self.method, len(Z), Z.shape[1])
+        field = frozen_field(Z, objective.potential, self.latent, method, execution)
+        k = int(np.ceil(NEIGHBORS_PER_PERPLEXITY * self.perplexity_))
+        step = NEW_POINTS_AT_ONCE if sparse.issparse(P) else max(1, ENTRIES_AT_ONCE // len(Z))
+        for start in range(n_old, len(Z), step):
+            rows = np.arange(start, min(start + step, len(Z)))
+            indices, p = strongest_neighbors(P, rows, min(k, len(Z) - 1))
+            linked = p[:, 0] > 0.0
+            placed[rows[linked]] = place(field, Z, indices[linked], p[linked], execution)
         return placed
 
     def keep_reference(self, X: Any) -> None:

@@ -136,8 +136,7 @@ def take_steps(
     """Move Z in place by one step per momentum, and call `count` after each."""
     for momentum in momenta:
         gradient = objective.gradient(Z, phase.exaggeration)
-        if (stiffness := objective.stiffness()) is not None:
-            gradient /= stiffness
+        objective.shorten(Z, gradient)
         optimizer.step(Z, gradient, rate, momentum)
         count()
 

@@ -7,14 +7,15 @@ T is the identity if the layout should stay where it is. If only its shape shoul
 mirror image, scale and shift) that brings the anchors closest to the layout. T then minimises the energy, so the
 gradient has no term for the change of T.
 
-Springs are stiff, so steps along them are shortened: the gradient is multiplied by the inverse of D + H, where D is the
-stiffness of the points without springs, and 4 H the Hessian of the energy. If T is the identity, H is the diagonal
-matrix S of the strengths. If not, springs resist no motion of all anchors by a similarity, and such steps must keep
-their length, or the descent would seem to have converged before the layout has reached its size. With a basis B of
-these motions,
+Springs are stiff, so steps along them are shortened: the gradient g is multiplied by the inverse of D + H, where D is
+the stiffness of the points without springs, and H that of the springs. If T is the identity, H is the diagonal matrix S
+of the strengths. If not, springs do not resist a similarity, and such a step must keep its length, or the descent would
+seem to have converged before the layout has reached its size. With a basis B of the steps that are similarities,
 
     H = S - S B (B' S B)^-1 B' S,
     (D + H)^-1 g = h + V B (B' D V B)^-1 B' S h,    where h = (D + S)^-1 g and V = S (D + S)^-1.
+
+S is multiplied by `CALM` in this case.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from numpy.typing import NDArray
 from ..kernels.spring_forces import pull_to_anchors, spring_energies
 from ..runtime.execution import Execution
 from .charge_sums import Array
+
+CALM = 4.0  # with 1, the shape oscillates while the layout grows and gains exceed 1; larger keeps it from settling
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,7 @@ class Springs:
         stiffness : array of shape (n, 1) or float
             Stiffness D of the points without springs.
         """
-        strengths = self.strengths[:, None]
+        strengths = (CALM if self.free else 1.0) * self.strengths[:, None]
         gradient /= stiffness + strengths
         if not self.free:
             return
@@ -143,7 +146,7 @@ def _outer_sum(A: Array, B: Array, execution: Execution) -> Array:
 
 
 def _scaling_and_rotations(d: int) -> Array:
-    """Return matrices that generate all similarities without a shift: the identity, and a rotation of every two axes."""
+    """Return matrices that generate the similarities without a shift: the identity, and rotations of two axes."""
     turns = [np.eye(d)]
     for i, j in combinations(range(d), 2):
         turn = np.zeros((d, d))

@@ -67,7 +67,7 @@ def test_a_pull_to_its_own_shape_does_not_keep_a_layout_from_growing(kind, how):
     for pull in (0.01, 1.0, 10.0, 100.0, 1e4):
         model = kind(perplexity=20, **how).fit(points, align=plain.embedding_, pull=pull)
         assert model.report_.converged
-        assert model.kl_divergence_ == pytest.approx(plain.kl_divergence_, rel=0.02)
+        assert model.kl_divergence_ < 1.02 * plain.kl_divergence_
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-30, 1e14])

@@ -186,9 +186,10 @@ def test_an_outline_has_the_size_of_all_points_but_takes_no_memory(form):
     outline = NeighborIndex(form(X), "sqeuclidean").outline(1000)
     assert outline.shape == (1000, 4)
     assert outline.dtype == X.dtype
+    parts = [outline.data, outline.indices] if sparse.issparse(outline) else [outline]
+    assert not any(stride for part in parts for stride in part.strides)
     if sparse.issparse(outline):
         assert outline.nnz == 5 * np.count_nonzero(X)
-    assert not any((outline.data if sparse.issparse(outline) else outline).strides)
 
 
 def test_a_released_search_is_prepared_again():

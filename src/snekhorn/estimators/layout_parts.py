@@ -96,7 +96,7 @@ class LayoutParts(EmbeddingInput):
             return spectral_layout(P, self.n_components)
         return pca_layout(X, self.n_components, execution=choose_execution(self.n_jobs))
 
-    def make_layout_objective(self, P: Any, execution: Execution) -> Objective:
+    def make_objective(self, P: Any, execution: Execution) -> Objective:
         """Return the objective of the layout of P."""
         method = choose_method(self.method, P.shape[0], self.n_components)
         loops, symmetric = self.latent_self_loops, self.is_symmetric

@@ -249,7 +249,7 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         else:
             Z = self.initial_layout(X, P) if Z is None else Z
             Z = earlier.initial_layout(Z, execution) if earlier is not None and earlier.pull else Z
-        objective = self.make_layout_objective(P, execution)
+        objective = self.make_objective(P, execution)
         if earlier is not None:
             objective.springs = earlier.springs(execution)
         keep = None if checkpoint is None else checkpoint.keep
@@ -272,7 +272,7 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         assert affinity is not None
         P = affinity.fit_transform(points)
         self._keep_report_of(affinity)
-        objective = self.make_layout_objective(P, execution)
+        objective = self.make_objective(P, execution)
         if pull:
             strengths = np.where(np.arange(n) < n_old, pull, 0.0)
             objective.springs = Springs(Z.copy(), strengths, execution, free=False)

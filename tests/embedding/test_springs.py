@@ -6,7 +6,7 @@ from scipy.spatial import procrustes
 from scipy.stats import ortho_group
 
 from snekhorn.embedding.descent import minimize
-from snekhorn.embedding.springs import Similarity, Springs
+from snekhorn.embedding.springs import CALM, Similarity, Springs
 from snekhorn.runtime.execution import Threads
 from snekhorn.solvers.descent_steps import Momentum
 
@@ -114,6 +114,7 @@ def test_results_do_not_depend_on_threads(rng, free):
     for threads in (1, 3):
         springs, gradient = _springs(len(Z), free=free, execution=Threads(threads)), np.zeros_like(Z)
         springs.add_gradient(Z, gradient)
+        springs.shorten(Z, gradient, 1.0)
         found.append((springs.energy(Z), gradient))
     assert found[0][0] == found[1][0]
     np.testing.assert_array_equal(found[0][1], found[1][1])
@@ -125,6 +126,31 @@ def test_the_divergence_has_no_springs(rng):
     objective.springs = _springs(N, free=False)
     assert objective.divergence(Z) == pytest.approx(plain)
     assert objective.loss(Z) > plain + 0.1
+
+
+@each_dimension
+@pytest.mark.parametrize("stiffness", [1.0, np.linspace(1.0, 3.0, 15)[:, None]], ids=["equal", "hubs"])
+def test_steps_are_shortened_by_the_stiffness_of_free_springs(rng, d, stiffness):
+    springs = _springs(15, d, free=True)
+    Z = springs.anchors @ (3.0 * ortho_group.rvs(d, random_state=3).T if d > 1 else np.full((1, 1), 3.0)) + 2.0
+
+    def spring_gradient(Z):
+        gradient = np.zeros_like(Z)
+        springs.add_gradient(Z, gradient)
+        return gradient.ravel()
+
+    columns = []
+    for place in np.ndindex(Z.shape):
+        step = np.zeros_like(Z)
+        step[place] = 1e-5
+        columns.append((spring_gradient(Z + step) - spring_gradient(Z - step)) / 2e-5)
+    hessian = np.stack(columns, axis=1)
+    assert np.linalg.matrix_rank(hessian, tol=1e-6) == np.count_nonzero(springs.strengths) * d - {1: 2, 2: 4, 3: 7}[d]
+    matrix = np.diag(np.broadcast_to(stiffness, Z.shape).ravel()) + CALM / 4.0 * hessian
+    gradient = rng.normal(size=Z.shape)
+    expected = np.linalg.solve(matrix, gradient.ravel()).reshape(Z.shape)
+    springs.shorten(Z, gradient, stiffness)
+    np.testing.assert_allclose(gradient, expected, atol=1e-7)
 
 
 def test_strong_springs_hold_without_overshooting():

@@ -59,6 +59,34 @@ def test_the_pull_keeps_the_shape_at_any_scale(kind, scale):
     assert disparities[1] < 0.02 < disparities[0]
 
 
+@pytest.mark.parametrize("kind", [TSNEkhorn, SNEkhorn])
+@pytest.mark.parametrize("how", [{}, {"n_components": 3}, {"optimizer": "adam"}, {"method": "fft"}], ids=str)
+def test_a_pull_to_its_own_shape_does_not_keep_a_layout_from_growing(kind, how):
+    points = clusters(120)
+    plain = kind(perplexity=20, **how).fit(points)
+    for pull in (0.01, 1.0, 10.0, 100.0, 1e4):
+        model = kind(perplexity=20, **how).fit(points, align=plain.embedding_, pull=pull)
+        assert model.report_.converged
+        assert model.kl_divergence_ < 1.02 * plain.kl_divergence_
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-30, 1e14])
+def test_the_unit_of_the_earlier_layout_does_not_matter(scale):
+    centred = EARLIER - EARLIER.mean(axis=0)
+    layouts = [quick(TSNEkhorn).fit_transform(X, align=factor * centred, pull=0.1) for factor in (1.0, scale)]
+    disparity = procrustes(*layouts)[2]
+    assert disparity < 1e-6
+
+
+def test_single_precision_must_resolve_a_layout_at_its_place():
+    points = X.astype(np.float32)
+    plain = quick(TSNEkhorn).fit_transform(points)
+    aligned = quick(TSNEkhorn).fit_transform(points, align=plain + np.float32(4000.0))
+    np.testing.assert_allclose(aligned - np.float32(4000.0), plain, atol=1e-2)
+    with pytest.raises(InputError, match=r"the centre of align is at 1e\+08, where float32 numbers are too far apart"):
+        quick(TSNEkhorn).fit(points, align=plain.astype(float) + 1e8)
+
+
 def test_new_points_can_be_placed_in_an_aligned_layout():
     model = quick(TSNEkhorn).fit(X, align=EARLIER, pull=0.1)
     np.testing.assert_array_equal(model.transform(X), model.embedding_)
@@ -90,14 +118,20 @@ def test_in_a_pipeline():
         ({"align": EARLIER[:, 0]}, r"align has shape \(90,\)"),
         ({"align": "earlier.csv"}, "align is not an array of numbers"),
         ({"align": changed(EARLIER, (7, 1), np.inf)}, "row 7 of align is not finite; set its entry of align_rows"),
-        ({"align": np.ones((90, 2))}, "at less than two positions"),
-        ({"align": EARLIER[:3], "align_rows": [5, -1, -1]}, "align has 1 points in common with X"),
+        ({"align": np.ones((90, 2))}, "align has 90 points in common with X, all at one position"),
+        ({"align": EARLIER[:3], "align_rows": [5, -1, -1]}, "align has 1 point in common with X; pass at least 2"),
         ({"align": EARLIER[:3], "align_rows": [0, 1]}, "align_rows must be an array of 3 whole numbers"),
         ({"align": EARLIER[:3], "align_rows": [0.0, 1.0, 2.0]}, "whole numbers, .* got an array of float64"),
         ({"align": EARLIER[:3], "align_rows": [0, 1, 90]}, "align_rows must be from -1 to 89, got 0 to 90"),
         ({"align": EARLIER[:3], "align_rows": [0, -2, 1]}, "align_rows must be from -1 to 89, got -2 to 1"),
         ({"align": EARLIER[:3], "align_rows": [0, 4, 4]}, "align_rows has row 4 of X more than once"),
         ({"align": EARLIER, "pull": -0.1}, "pull must be a finite number of at least 0, got -0.1"),
+        ({"align": EARLIER, "pull": 1e5}, r"pull must be at most 10000, got 100000; 100 keeps the shape"),
+        ({"align": EARLIER + 1e14}, "the centre of align is at 1e\\+14, where float64 numbers are too far apart"),
+        ({"align": 1e200 * (EARLIER + 1.0)}, r"the centre of align is at .*e\+200, .* divide it by its width"),
+        ({"align": 1e308 * EARLIER.clip(-1.0, 1.0)}, "align is inf wide, which exceeds the range of numbers"),
+        ({"align": 1e-310 * EARLIER}, r"align is .*e-310 wide, which exceeds the range of numbers"),
+        ({"align": EARLIER[:2], "align_rows": [-1, -1]}, "align has 0 points in common with X; pass at least 2"),
         ({"align_rows": ROWS}, "align_rows has no effect without an earlier layout"),
         ({"pull": 0.1}, "pull has no effect without an earlier layout"),
     ],

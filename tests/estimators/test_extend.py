@@ -1,6 +1,7 @@
 """New points join a fitted layout: everything settles, and nothing loses its place."""
 
 import copy
+import gc
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from sklearn.neighbors import NearestNeighbors
 
 from snekhorn import SNE, TSNE, SNEkhorn, TSNEkhorn, load
 from snekhorn.affinities import EntropicAffinity
+from snekhorn.affinities.affinity import Affinity
 from snekhorn.errors import InputError, MissingMemoryError
+from snekhorn.geometry.point_search import PointSearch
 from snekhorn.metrics import knn_accuracy, neighbor_recall
 
 from ..helpers import changed, clusters, without_some_entries
@@ -44,7 +47,7 @@ def test_old_points_stay_and_new_ones_join_their_classes(digits):
     assert np.median(_movement(extended, Z)) < 0.01
     assert neighbor_recall(X, extended.embedding_) > neighbor_recall(X, fresh) - 0.01
     assert knn_accuracy(extended.embedding_, y) > knn_accuracy(fresh, y) - 0.01
-    assert extended.report_.reason.startswith("settled")
+    assert extended.report_.reason.startswith("took all steps of extend")
 
 
 def test_no_new_point_is_stranded_between_groups(digits):
@@ -81,6 +84,30 @@ def test_the_estimator_is_fitted_to_all_points(kind):
     assert np.isfinite(model.kl_divergence_)
     np.testing.assert_array_equal(model.transform(X), model.embedding_)
     assert clone(model).get_params() == quick(kind).get_params()
+
+
+@stops_early
+def test_the_report_does_not_claim_what_was_not_measured():
+    model = quick(TSNEkhorn).fit(OLD).extend(NEW, max_iter=1)
+    assert not model.report_.converged
+    assert str(model.report_).startswith("took all steps of extend; the loss may still decrease, so raise max_iter")
+
+
+@stops_early
+@pytest.mark.parametrize("metric", ["sqeuclidean", "seuclidean"])
+def test_the_search_among_old_points_takes_no_memory_while_the_affinity_is_computed(monkeypatch, metric):
+    model, alive = quick(TSNEkhorn, metric=metric).fit(OLD), []
+    original = Affinity.fit_transform
+
+    def watched(self, X, y=None):
+        alive.extend(each for each in gc.get_objects() if isinstance(each, PointSearch))
+        return original(self, X, y)
+
+    monkeypatch.setattr(Affinity, "fit_transform", watched)
+    assert len(model.transform(NEW)) == len(NEW)
+    assert any(isinstance(each, PointSearch) for each in gc.get_objects())
+    model.extend(NEW, max_iter=5)
+    assert not alive
 
 
 @stops_early
@@ -200,6 +227,14 @@ def test_an_error_in_the_descent_leaves_the_model_as_it_was(fitted):
 def test_too_little_memory_is_noticed_before_the_work(fitted):
     with pytest.raises(MissingMemoryError, match=r"not enough memory for the layout of 90 points"):
         fitted.set_params(max_memory=1000).extend(NEW)
+
+
+@stops_early
+def test_the_memory_of_sparse_points_is_that_of_all_of_them():
+    points = sparse.csr_matrix(without_some_entries(X))
+    model = quick(TSNEkhorn).fit(points[:20]).set_params(max_memory=1000)
+    with pytest.raises(MissingMemoryError, match=r"not enough memory for the layout of 90 points"):
+        model.extend(points[20:])
 
 
 def test_before_a_fit():

@@ -5,8 +5,9 @@ import sklearn
 from sklearn.neighbors import KNeighborsTransformer
 
 from snekhorn import TSNEkhorn
+from snekhorn.affinities import EntropicAffinity
 
-from ..helpers import clusters
+from ..helpers import clusters, squared_distances
 from .cases import stops_early
 
 pytestmark = stops_early
@@ -32,6 +33,19 @@ def test_a_fitted_estimator_says_what_was_fitted():
     with sklearn.config_context(display="text"):
         assert "text/html" not in model._repr_mimebundle_()
         assert not hasattr(model, "_repr_html_")
+
+
+def test_an_affinity_object_has_its_own_perplexity():
+    text = shown(TSNEkhorn(affinity=EntropicAffinity(10.0, symmetrize=True), max_iter=60).fit(clusters(60)))
+    assert ">10<" in text
+    assert "requested" not in text
+
+
+def test_costs_for_an_affinity_object_have_no_features():
+    affinity = EntropicAffinity(10.0, metric="precomputed", symmetrize=True)
+    text = shown(TSNEkhorn(affinity=affinity, max_iter=60).fit(squared_distances(clusters(60))))
+    assert ">points<" in text
+    assert ">features<" not in text
 
 
 def test_precomputed_costs_have_no_features():

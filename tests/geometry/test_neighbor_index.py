@@ -178,3 +178,24 @@ def test_pickles_without_its_index():
 
 def test_keeps_no_costs():
     assert NeighborIndex(np.zeros((5, 5)), "precomputed").X is None
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_an_outline_has_the_size_of_all_points_but_takes_no_memory(form):
+    X = without_some_entries(clusters(200, p=4))
+    outline = NeighborIndex(form(X), "sqeuclidean").outline(1000)
+    assert outline.shape == (1000, 4)
+    assert outline.dtype == X.dtype
+    parts = [outline.data, outline.indices] if sparse.issparse(outline) else [outline]
+    assert not any(stride for part in parts for stride in part.strides)
+    if sparse.issparse(outline):
+        assert outline.nnz == 5 * np.count_nonzero(X)
+
+
+def test_a_released_search_is_prepared_again():
+    X, new = clusters(200, p=4), clusters(30, p=4, seed=1)
+    index = NeighborIndex(X, "seuclidean")
+    before = index.query(new, 5, Threads(1))
+    index.release_search()
+    for found, expected in zip(index.query(new, 5, Threads(1)), before, strict=True):
+        np.testing.assert_array_equal(found, expected)

@@ -145,7 +145,7 @@ def take_steps_on_workers(
     assert isinstance(sums, PiecedSums)
     workers = rows.workers
     largest_coordinate(Z, workers)  # raises if the layout has diverged
-    charges, stiffness = normalization.warm_charges(Z), objective.stiffness()
+    charges, stiffness = normalization.warm_charges(Z), objective.stiffness
     settings = StepSettings(sums.kernel, sums.accuracy, phase.exaggeration, rate)
     starts = [LayoutPart(Z[own], charges[own], sums.state) for own in workers.ranges]
     motions = [Motion(optimizer.velocity[own], optimizer.gains[own]) for own in workers.ranges]

@@ -38,7 +38,7 @@ class Stop(str, Enum):
 
     CONVERGED = "converged: the loss decreases by less than tol per iteration"
     MAX_ITER = "stopped at max_iter while the loss was still decreasing; raise max_iter to continue"
-    SETTLED = "settled: the new points have joined the layout"
+    EXTENDED = "took all steps of extend; the loss may still decrease, so raise max_iter to continue"
     CALLBACK = "stopped by a callback"
     INTERRUPTED = "interrupted from the keyboard; the layout is the last one reached"
 
@@ -135,8 +135,7 @@ def take_steps(
     """Move Z in place by one step per momentum, and call `count` after each."""
     for momentum in momenta:
         gradient = objective.gradient(Z, phase.exaggeration)
-        if (stiffness := objective.stiffness()) is not None:
-            gradient /= stiffness
+        objective.shorten(Z, gradient)
         optimizer.step(Z, gradient, rate, momentum)
         count()
 

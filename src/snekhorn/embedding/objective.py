@@ -76,6 +76,13 @@ class Objective:
         Precision of the sums over P.
     symmetric : bool
         Whether P is symmetric. If it is not, its symmetric part is used, because <P, C> depends on nothing else.
+
+    Attributes
+    ----------
+    stiffness : array of shape (n, 1) or None
+        Factor by which steps are shortened; None if no point attracts so much that its steps overshoot.
+    springs : Springs or None
+        Springs that hold points; set after the objective is built.
     """
 
     def __init__(self, P: Any, normalization: Normalization, *, dtype: Any, symmetric: bool = True) -> None:
@@ -93,6 +100,10 @@ class Objective:
             rows = rows.symmetric_part()
             self.mass = rows.sums_and_entropies()[0] * scale
         self.rows: ScaledRows = rows.scaled(scale, dtype)
+        # With the Gaussian kernel, attraction is proportional to distance and mass. In a P that is not doubly
+        # stochastic, hubs have many times the average mass, and would overshoot further at every iteration.
+        hubs = self.kernel is not Kernel.STUDENT and self.execution.max(self.mass) > HUB
+        self.stiffness: Array | None = np.maximum(self.mass, 1.0)[:, None] if hubs else None
         self.springs: Springs | None = None
 
     @property
@@ -119,20 +130,12 @@ class Objective:
             self.springs.add_gradient(Z, gradient)
         return gradient
 
-    def stiffness(self) -> Array | None:
-        """Return the attraction of each point relative to the average, if it limits the step; otherwise None.
-
-        With the Gaussian kernel, attraction is proportional to distance and mass. In a P that is not doubly stochastic,
-        hubs have many times the average mass. Without smaller steps they would overshoot further at every iteration, as
-        would points on strong springs.
-        """
-        hubs = self.kernel is not Kernel.STUDENT and self.execution.max(self.mass) > HUB
-        if not hubs and self.springs is None:
-            return None
-        stiffness = np.maximum(self.mass, 1.0) if hubs else np.ones(self.n_points)
+    def shorten(self, Z: Array, gradient: Array) -> None:
+        """Shorten the gradient at Z, in place, where a step along it may overshoot: at hubs, and along springs."""
         if self.springs is not None:
-            stiffness = stiffness + self.springs.strengths
-        return np.asarray(stiffness[:, None])
+            self.springs.shorten(Z, gradient, 1.0 if self.stiffness is None else self.stiffness)
+        elif self.stiffness is not None:
+            gradient /= self.stiffness
 
     @property
     def floats(self) -> bool:
@@ -182,6 +185,7 @@ class Objective:
         """Apply the permutation `order` to the points."""
         self.rows = self.rows.permuted(order)
         self.row_sums, self.mass = self.row_sums[order], self.mass[order]
+        self.stiffness = None if self.stiffness is None else self.stiffness[order]
         self.springs = None if self.springs is None else self.springs.permuted(order)
         self.normalization.permute(order)
 

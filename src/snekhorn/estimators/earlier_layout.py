@@ -14,6 +14,9 @@ from ..errors import InputError
 from ..runtime.checks import check_nonnegative
 from ..runtime.execution import Execution
 
+STRONGEST = 1e4  # pull; with stronger springs, the layout may stop before it has reached its size
+RESOLUTION = 1e-3  # distance between coordinates; the kernels have width 1, so a larger one would change Q
+
 
 @dataclass(frozen=True)
 class EarlierLayout:
@@ -22,41 +25,47 @@ class EarlierLayout:
     Parameters
     ----------
     positions : array of shape (n, d)
-        Position of every point; 0 for points that the earlier layout did not have.
+        Position of every point; 0 for points that the earlier layout did not have. They are centred, and as wide as 1.
     known : array of shape (n,)
         1 for points that the earlier layout had, 0 for others.
+    centre : array of shape (d,)
+        Centre of the earlier layout, in its own units.
     pull : float
         Strength of the springs that hold the points.
     """
 
     positions: Array
     known: Array
+    centre: Array
     pull: float
 
     @classmethod
-    def checked(cls, align: Any, align_rows: Any, pull: Any, shape: tuple[int, int]) -> EarlierLayout | None:
-        """Check the arguments of `fit`, for a layout of this shape; return None without an earlier layout."""
+    def checked(
+        cls, align: Any, align_rows: Any, pull: Any, shape: tuple[int, int], dtype: Any
+    ) -> EarlierLayout | None:
+        """Check the arguments of `fit`, for a layout of this shape and type; return None without an earlier layout."""
         pull = check_nonnegative(pull, "pull")
         if align is None:
             for name, value in (("align_rows", align_rows), ("pull", pull or None)):
                 if value is not None:
                     raise InputError(f"{name} has no effect without an earlier layout; pass it as align.")
             return None
+        if pull > STRONGEST:
+            raise InputError(f"pull must be at most {STRONGEST:g}, got {pull:g}; 100 keeps the shape almost exactly.")
         n, d = shape
         earlier = _check_positions(align, d)
         rows = _check_rows(align_rows, len(earlier), n)
         matched = rows >= 0
+        bad = np.flatnonzero(matched & ~np.isfinite(earlier).all(axis=1))
+        if bad.size:
+            raise InputError(f"row {bad[0]} of align is not finite; set its entry of align_rows to -1.")
+        if (n_common := int(matched.sum())) < 2:
+            count = f"{n_common} point{'s' * (n_common != 1)}"
+            raise InputError(f"align has {count} in common with X; pass at least 2, or align=None.")
         positions, known = np.zeros(shape), np.zeros(n)
-        positions[rows[matched]], known[rows[matched]] = earlier[matched], 1.0
-        if not np.isfinite(positions).all():
-            row = np.flatnonzero(matched & ~np.isfinite(earlier).all(axis=1))[0]
-            raise InputError(f"row {row} of align is not finite; set its entry of align_rows to -1.")
-        if matched.sum() < 2 or not np.ptp(earlier[matched], axis=0).any():
-            raise InputError(
-                f"align has {matched.sum()} points in common with X, at less than two positions; pass more points, or "
-                "align=None."
-            )
-        return cls(positions, known, pull)
+        positions[rows[matched]], centre = _centred(earlier[matched], np.dtype(dtype))
+        known[rows[matched]] = 1.0
+        return cls(positions, known, centre, pull)
 
     def initial_layout(self, Z: Array, execution: Execution) -> Array:
         """Return the initial layout: the earlier positions, and Z, mapped to them, for points without a position."""
@@ -72,7 +81,7 @@ class EarlierLayout:
 
         Distances within the layout do not change, because Q depends on them.
         """
-        return Similarity.closest(Z, self.positions, self.known, execution, scale=False)(Z)
+        return Similarity.closest(Z, self.positions, self.known, execution, scale=False)(Z) + self.centre
 
 
 def _check_positions(align: Any, d: int) -> Array:
@@ -86,6 +95,29 @@ def _check_positions(align: Any, d: int) -> Array:
             f"with {d} column{'s' * (d > 1)}, or set n_components."
         )
     return earlier
+
+
+def _centred(positions: Array, dtype: np.dtype[Any]) -> tuple[Array, Array]:
+    """Return positions with centre 0 and width 1, and their own centre; raise if `dtype` cannot represent a result."""
+    with np.errstate(over="ignore"):
+        width = float(np.ptp(positions, axis=0).max())
+    if width == 0.0:
+        raise InputError(
+            f"align has {len(positions)} points in common with X, all at one position; pass a layout, or align=None."
+        )
+    if not np.finfo(float).tiny <= width < np.inf:
+        raise InputError(f"align is {width:.3g} wide, which exceeds the range of numbers; scale it to a width of 1.")
+    scaled = positions / width
+    middle = scaled.mean(axis=0)
+    largest = float(np.abs(middle * width).max())
+    with np.errstate(over="ignore", invalid="ignore"):
+        spacing = np.spacing(dtype.type(largest))
+    if not spacing <= RESOLUTION:  # NaN also fails this test
+        raise InputError(
+            f"the centre of align is at {largest:.3g}, where {dtype} numbers are too far apart for a layout; subtract "
+            "the mean from align, and divide it by its width."
+        )
+    return scaled - middle, middle * width
 
 
 def _check_rows(align_rows: Any, m: int, n: int) -> Any:

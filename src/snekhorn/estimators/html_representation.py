@@ -37,12 +37,13 @@ def fitted_facts(model: Any) -> dict[str, str]:
     """Return the facts about a fitted model, by name."""
     n, d = model.embedding_.shape
     facts = {"points": f"{n:,}"}
-    if not (model.takes_affinity or model.metric == "precomputed"):
+    if not (model.takes_affinity or model.cost_metric == "precomputed"):
         facts["features"] = f"{model.n_features_in_:,}"
     facts["dimensions"] = str(d)
     if hasattr(model, "perplexity_"):
         used, asked = f"{model.perplexity_:g}", f"{model.perplexity:g}"
-        facts["perplexity"] = used if used == asked else f"{used} ({asked} requested)"
+        own = model.affinity is not None  # its perplexity is not the parameter of the model
+        facts["perplexity"] = used if own or used == asked else f"{used} ({asked} requested)"
     balance = getattr(getattr(model, "affinity_report_", None), "balance", None)
     if balance is not None:
         facts["balance"] = f"{balance:.2g}"

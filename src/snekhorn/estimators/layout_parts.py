@@ -45,7 +45,7 @@ class LayoutParts(EmbeddingInput):
             tol=self.tol,
         )
 
-    def _make_affinity(self, n: int) -> Affinity | None:
+    def make_affinity(self, n: int) -> Affinity | None:
         """Return the affinity object that computes P, or None if X is P."""
         if self.takes_affinity:
             return None
@@ -69,15 +69,15 @@ class LayoutParts(EmbeddingInput):
         return EntropicAffinity(self.perplexity, symmetrize=self.latent.normalized == "total", **shared)
 
     @property
-    def _is_symmetric(self) -> bool:
+    def is_symmetric(self) -> bool:
         """Whether P is symmetric by construction, or has been checked for symmetry."""
         return (self.affinity is None or self.takes_affinity) and self.latent.normalized != "rows"
 
     def check_resources(self, X: Any) -> None:
         """Raise if there is not enough memory, and warn if the fit may take hours, before any work is done."""
         n = count_points(X)
-        affinity, method = self._make_affinity(n), choose_method(self.method, n, self.n_components)
-        layout = LayoutKind(self._is_symmetric, self.latent.doubly_stochastic, exact=method == "exact")
+        affinity, method = self.make_affinity(n), choose_method(self.method, n, self.n_components)
+        layout = LayoutKind(self.is_symmetric, self.latent.doubly_stochastic, exact=method == "exact")
         with limited_memory(self.max_memory):
             if affinity is None:
                 require_memory_for_affinity(X, layout)
@@ -96,8 +96,8 @@ class LayoutParts(EmbeddingInput):
             return spectral_layout(P, self.n_components)
         return pca_layout(X, self.n_components, execution=choose_execution(self.n_jobs))
 
-    def _make_objective(self, P: Any, execution: Execution) -> Objective:
+    def make_objective(self, P: Any, execution: Execution) -> Objective:
         """Return the objective of the layout of P."""
         method = choose_method(self.method, P.shape[0], self.n_components)
-        loops, symmetric = self.latent_self_loops, self._is_symmetric
+        loops, symmetric = self.latent_self_loops, self.is_symmetric
         return make_objective(P, self.latent, method=method, self_loops=loops, symmetric=symmetric, execution=execution)

@@ -28,9 +28,7 @@ from .earlier_layout import EarlierLayout
 from .html_representation import FittedRepresentation
 from .layout_warnings import warn_of_layout
 from .point_placement import PointPlacement
-from .resources import (
-    count_points,
-)
+from .resources import count_points
 
 SEE_HERE = "Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`."
 PULL, SETTLING_ITER = 0.01, 100  # of `extend`; a stronger pull or fewer iterations keep new groups from making room
@@ -162,7 +160,7 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         pull : float, default=0.0
             Strength of springs that keep the shape of the earlier layout, in any position and scale. With a positive
             value, the descent starts from the earlier layout. The attraction of all neighbours of a point together has
-            a strength of 1.
+            a strength of 1. The largest value is 10,000.
 
         Returns
         -------
@@ -229,15 +227,15 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         unread = self.unread_points(X)
         if unread is not None:  # reading takes long, so everything else is checked first
             self.check_parameters()
-            EarlierLayout.checked(align, align_rows, pull, (len(unread), self.n_components))
+            EarlierLayout.checked(align, align_rows, pull, (len(unread), self.n_components), unread.dtype)
             self.check_resources(unread)
         X = self.checked_input(X)
         self.check_parameters()
         n = count_points(X)
         execution = choose_execution(self.n_jobs)
         Z = None if isinstance(self.init, str) else check_layout(self.init, (n, self.n_components))
-        earlier = EarlierLayout.checked(align, align_rows, pull, (n, self.n_components))
-        affinity = self._make_affinity(n)
+        earlier = EarlierLayout.checked(align, align_rows, pull, (n, self.n_components), getattr(X, "dtype", float))
+        affinity = self.make_affinity(n)
         if unread is None:
             self.check_resources(X)
         if self.starts_from_pca and not isinstance(X, tuple):
@@ -253,7 +251,7 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         else:
             Z = self.initial_layout(X, P) if Z is None else Z
             Z = earlier.initial_layout(Z, execution) if earlier is not None and earlier.pull else Z
-        objective = self._make_objective(P, execution)
+        objective = self.make_objective(P, execution)
         if earlier is not None:
             objective.springs = earlier.springs(execution)
         keep = None if checkpoint is None else checkpoint.keep
@@ -270,19 +268,20 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         self.check_resources(self._reference.outline(n))
         execution = choose_execution(self.n_jobs)
         Z = np.concatenate([self.embedding_, self.placed(new)]).astype(float)
+        self._reference.release_search()  # not needed for P, which takes most of the memory
         points = self._reference.joined(new)
-        affinity = self._make_affinity(n)
+        affinity = self.make_affinity(n)
         assert affinity is not None
         P = affinity.fit_transform(points)
         self._keep_report_of(affinity)
-        objective = self._make_objective(P, execution)
+        objective = self.make_objective(P, execution)
         if pull:
             strengths = np.where(np.arange(n) < n_old, pull, 0.0)
             objective.springs = Springs(Z.copy(), strengths, execution, free=False)
         place_again = partial(self.placed_again, n_old=n_old, P=P, objective=objective)
         Z, report = self._descend(objective, Z, self.schedule().settling(max_iter), between=place_again)
         if report.reason == Stop.MAX_ITER.value:
-            report.stop(Stop.SETTLED)
+            report.stop(Stop.EXTENDED)
         self._finish(points, P, objective, Z, report)
 
     def _check_extensible(self) -> None:

@@ -118,7 +118,8 @@ def _require(n: int, n_pairs: int, needed: float, remedy: str) -> None:
 
 def _unread_bytes(X: Any) -> int:
     """Return the memory that X will take, if it is the outline of points that are not in memory yet."""
-    return X.nbytes if isinstance(X, np.ndarray) and X.size and not any(X.strides) else 0
+    parts = [X.data, X.indices] if sparse.issparse(X) and X.format == "csr" else [X]
+    return sum(part.nbytes for part in parts if isinstance(part, np.ndarray) and part.size and not any(part.strides))
 
 
 def _neighbors_per_point(X: Any, n: int, affinity: Affinity) -> tuple[float, str]:

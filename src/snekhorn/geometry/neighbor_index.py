@@ -63,8 +63,14 @@ class NeighborIndex:
         return indices, costs
 
     def outline(self, n: int) -> Any:
-        """Return an array without data, in the shape and type of n points, or a sparse X itself, to estimate memory."""
-        return self.X if sparse.issparse(self.X) else np.broadcast_to(self.X.dtype.type(0), (n, self.X.shape[1]))
+        """Return n points like the training points that take almost no memory, to estimate that of real ones."""
+        zero, p = self.X.dtype.type(0), self.X.shape[1]
+        if not sparse.issparse(self.X):
+            return np.broadcast_to(zero, (n, p))
+        n_values = self.X.nnz * n // self.X.shape[0]
+        ends = np.arange(n + 1) * n_values // n
+        column = sparse.get_index_dtype(maxval=max(n_values, p))(0)
+        return sparse.csr_matrix((np.broadcast_to(zero, n_values), np.broadcast_to(column, n_values), ends), (n, p))
 
     def joined(self, X: Any) -> Any:
         """Return the training points and further points, in the type of the training points."""
@@ -72,6 +78,10 @@ class NeighborIndex:
         if sparse.issparse(self.X):
             return sparse.vstack([self.X, sparse.csr_matrix(X)], format="csr")
         return np.concatenate([self.X, X.toarray() if sparse.issparse(X) else X])
+
+    def release_search(self) -> None:
+        """Free the memory of the search; the next query prepares it again."""
+        self._search = self._whitening = self._first_equal = None
 
     def check_queries(self, X: Any) -> None:
         """Raise if the metric is undefined for a query; done for all queries before the search in batches."""

@@ -46,8 +46,14 @@ def page(opened, rich):
 
 
 def click(page, row):
-    page.mouse.click(*position(page, row))
-    page.wait_for_function(f"document.getElementById('details-name').textContent === 'Point-{row:05d}'")
+    """Click on a point, again if a busy browser was too slow to take it for a click."""
+
+    def is_shown():
+        page.mouse.click(*position(page, row))
+        settle(page)
+        return page.evaluate("document.getElementById('details-name').textContent") == f"Point-{row:05d}"
+
+    wait_until(page, is_shown)
     page.wait_for_selector("#details", state="visible")
     settle(page)  # the view moves beside the details
 

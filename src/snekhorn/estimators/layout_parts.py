@@ -27,7 +27,7 @@ from .resources import (
 )
 
 DENSE_LIMIT = 3000  # points; up to this number, n_neighbors="auto" uses all pairs
-GRAPH_TOL = 1e-4  # tolerance of P on a neighbour graph; a smaller one takes up to half more passes and changes no score
+GRAPH_TOL = 1e-4  # tolerance of P on a neighbour graph; 1e-6 takes a third more passes and hardly changes the scores
 
 
 class LayoutParts(EmbeddingInput):

@@ -146,4 +146,11 @@ FOUND = [
         "parameters={'n_components': 1, 'perplexity': 4.0, 'balance': 0.0, 'exaggeration': 4.0, 'max_iter': 300, "
         "'method': 'fft', 'random_state': 7})",
     ),
+    # A point far from the others decided the loss, in which P was rounded to float32.
+    (
+        "a_layout_is_what_it_reports",
+        "LayoutCase(kind='sne', points=Points(n=4, seed=1), init=Layout(width=1e-12, height=0.0, outlier=10000.0), "
+        "parameters={'perplexity': 1.01, 'n_neighbors': 2, 'optimizer': 'adam', 'max_iter': 1, 'method': 'fft', "
+        "'random_state': 0})",
+    ),
 ]

@@ -1,16 +1,17 @@
 """Lay out points on the workers of a Dask cluster.
 
-A step consists of one task for the far part of the field of all points, which takes the transforms, and of two tasks
-for every range of rows. The first of these adds up the near pairs and the attraction, while the far part is computed;
-the second moves the points. All tasks but the last get the positions and charges of all points, as the parts that the
-tasks of the step before have returned. The value of a point does not depend on the points that move in the same task,
-so the layout is the same, to the last bit, for any number of workers.
+A step consists of two tasks for every range of rows. The first adds up the near pairs and the attraction, and gets the
+positions and charges of all points, as the parts that the tasks of the step before have returned. For the first range,
+which is shorter than the others, it also computes the far part of the field of all points, which takes the transforms.
+The second task moves the points. The value of a point does not depend on the points that move in the same task, so the
+layout is the same, to the last bit, for any number of workers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,18 @@ from .layout_tasks import LayoutPart, Motion, StepSettings
 from .row_shuffle import permuted_pieces
 from .task_batch import TaskBatch
 from .workers import Array, EdgeArray, Pieces, RowStarts, Workers
+
+FAR_WORK = 0.45  # time of the far part of the field, relative to the other work on all points; if this is too large or
+# too small, the other workers wait for the first one, or the first one for them
+LEAST_SHARE = 0.02  # of the points in the first range, which also computes the far part
+
+
+def layout_ranges(n: int, n_pieces: int) -> tuple[slice, ...]:
+    """Cut n rows into ranges that take equal times, although the first piece also computes the far part."""
+    share = max(LEAST_SHARE, (1.0 + FAR_WORK) / n_pieces - FAR_WORK)
+    shares = np.array([share, *[(1.0 - share) / (n_pieces - 1)] * (n_pieces - 1)]) if n_pieces > 1 else np.ones(1)
+    ends = np.round(n * np.cumsum(shares)).astype(int).tolist()
+    return tuple(slice(start, stop) for start, stop in pairwise([0, *ends[:-1], n]))
 
 
 @dataclass(frozen=True)
@@ -75,8 +88,9 @@ class PiecedRows(AffinityRows):
         return replace(self, indptr=RowStarts(starts), indices=columns, data=EdgeArray(dtype, parts=data))
 
     def permuted(self, order: NDArray[np.intp]) -> PiecedRows:
-        starts, indices, data = permuted_pieces(self.workers, self.indptr, self.indices, self.data, order)
-        return replace(self, indptr=starts, indices=indices, data=data)
+        target = replace(self.workers, ranges=layout_ranges(self.n_points, len(self.workers.ranges)))
+        starts, indices, data = permuted_pieces(self.workers, self.indptr, self.indices, self.data, order, target)
+        return replace(self, indptr=starts, indices=indices, data=data, execution=target)
 
     def parts_of(self, i: int) -> list[Future]:
         """Return the starts, the indices and the entries of a piece."""
@@ -101,8 +115,9 @@ class PiecedSums:
     def __call__(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         workers = self.execution
         layout, settings = workers.share((Z, charges)), (self.kernel, self.accuracy, self.state)
-        far = workers.submit(layout_tasks.far_part, layout, *settings, piece=0)
-        found = workers.fetch(workers.map_pieces(layout_tasks.sums_at_rows, layout, far, *settings))
+        near, far = workers.split(workers.map_pieces(layout_tasks.parts_of_sums, layout, *settings), 2)
+        joined = workers.map_pieces(layout_tasks.joined_sums, Pieces(near), far[0], self.kernel, self.accuracy)
+        found = workers.fetch(joined)
         phi, slope, n_pairs, states = zip(*found, strict=True)
         self.state = states[0].noted(sum(n_pairs))
         return np.concatenate(phi), np.concatenate(slope)
@@ -154,10 +169,13 @@ def take_steps_on_workers(
     batch, pieces = TaskBatch(workers), range(len(workers.ranges))
     for momentum in momenta:
         parts = [batch.add(layout_tasks.part_of_state, states[i], piece=i) for i in pieces]
-        far = batch.add(layout_tasks.far_field, parts, settings, piece=0, first=True)
+        forces = [
+            batch.add(layout_tasks.forces_of_pairs, own, parts, rows.parts_of(i), settings, piece=i)
+            for i, own in enumerate(workers.ranges)
+        ]
+        far = batch.add(layout_tasks.far_of, forces[0], piece=0)
         for i, own in enumerate(workers.ranges):
-            forces = batch.add(layout_tasks.forces_of_pairs, own, parts, rows.parts_of(i), settings, piece=i)
-            arguments = (own, states[i], forces, far, shared[i], settings, momentum)
+            arguments = (own, states[i], forces[i], far, shared[i], settings, momentum)
             states[i] = batch.add(layout_tasks.take_step, *arguments, piece=i)
     ends: list[tuple[LayoutPart, Motion]] = workers.fetch(batch.send(states))
     for _ in range(ends[0][0].n_steps):

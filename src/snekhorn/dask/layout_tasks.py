@@ -57,10 +57,19 @@ class Motion:
 
 @dataclass(frozen=True)
 class PairForces:
-    """What a step of a piece needs, apart from the far part of the field: near parts of sums, and the attraction."""
+    """What a step of a piece needs: near parts of sums, and the attraction.
+
+    Attributes
+    ----------
+    near : RowSums
+    attraction : ndarray
+    far : FarPart or None
+        Far part of the field of all points, which only the first piece computes.
+    """
 
     near: RowSums
     attraction: Array
+    far: FarPart | None
 
 
 @dataclass(frozen=True)
@@ -99,30 +108,26 @@ def grid_after(parts: list[LayoutPart]) -> GridState:
     return grid.noted(sum(n_pairs)) if n_pairs else grid
 
 
-@one_blas_thread()
-def far_field(parts: list[LayoutPart], settings: StepSettings) -> FarPart | None:
-    """Return the far part of the field of all points, or None if the layout has overflowed."""
-    if any(part.overflowed for part in parts):
-        return None
-    sums = GridSums(settings.kernel, worker_threads(), settings.accuracy, grid_after(parts))
-    try:
-        return sums.far_part(*_whole_layout(parts))
-    except NumericalOverflowError:
-        return None
+def far_of(forces: PairForces | None) -> FarPart | None:
+    """Return the far part of the field from the forces of the first piece, or None if the layout has overflowed."""
+    return None if forces is None else forces.far
 
 
 @one_blas_thread()
 def forces_of_pairs(
     rows: slice, parts: list[LayoutPart], piece: list[Any], settings: StepSettings
 ) -> PairForces | None:
-    """Return what near pairs and similar pairs of points contribute, or None if the layout has overflowed."""
+    """Return what near pairs and similar pairs of points contribute, or None if the layout has overflowed.
+
+    The first piece also computes the far part of the field of all points, for which it sorts them anyway.
+    """
     if any(part.overflowed for part in parts):
         return None
     execution, (Z, charges) = worker_threads(), _whole_layout(parts)
     sums = GridSums(settings.kernel, execution, settings.accuracy, grid_after(parts))
     try:
         largest = largest_coordinate(Z, execution)
-        near = sums.near_part(Z, charges, rows)
+        near, far = sums.parts_at_rows(Z, charges, rows, with_far_part=rows.start == 0)
     except NumericalOverflowError:
         return None
     attraction = np.empty(Z.shape)  # only the rows of the piece are used
@@ -131,7 +136,7 @@ def forces_of_pairs(
     attracted = RowsOfPiece(expanded(starts, rows, len(Z)), indices, data, execution, rows)
     student = settings.kernel is Kernel.STUDENT
     attracted.attract(Z, largest, 4.0 * settings.exaggeration, attraction, student=student)
-    return PairForces(near, attraction[rows].copy())
+    return PairForces(near, attraction[rows].copy(), far)
 
 
 @one_blas_thread()
@@ -164,19 +169,20 @@ def take_step(
 
 
 @one_blas_thread()
-def far_part(layout: tuple[Array, Array], kernel: Kernel, accuracy: Accuracy, state: GridState) -> FarPart:
-    """Return the far part of the field of all points."""
-    return GridSums(kernel, worker_threads(), accuracy, state).far_part(*layout)
+def parts_of_sums(
+    rows: slice, layout: tuple[Array, Array], kernel: Kernel, accuracy: Accuracy, state: GridState
+) -> tuple[RowSums, FarPart | None]:
+    """Return the sums at the points of a piece, apart from the far part of the field, which the first piece returns."""
+    sums = GridSums(kernel, worker_threads(), accuracy, state)
+    return sums.parts_at_rows(*layout, rows, with_far_part=rows.start == 0)
 
 
 @one_blas_thread()
-def sums_at_rows(
-    rows: slice, layout: tuple[Array, Array], far: FarPart, kernel: Kernel, accuracy: Accuracy, state: GridState
+def joined_sums(
+    rows: slice, near: RowSums, far: FarPart, kernel: Kernel, accuracy: Accuracy
 ) -> tuple[Array, Array, float, GridState]:
     """Return the field and its gradient at the points of a piece, the number of near pairs, and the new state."""
-    sums = GridSums(kernel, worker_threads(), accuracy, state)
-    near = sums.near_part(*layout, rows)
-    phi, slope = sums.joined(near, far)
+    phi, slope = GridSums(kernel, worker_threads(), accuracy).joined(near, far)
     return phi.copy(), slope.copy(), near.on_mesh.n_pairs, near.state
 
 

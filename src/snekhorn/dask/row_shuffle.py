@@ -22,14 +22,20 @@ class Parcel:
 
 
 def permuted_pieces(
-    workers: Workers, starts: RowStarts, columns: EdgeArray, values: EdgeArray, order: NDArray[np.intp]
+    workers: Workers,
+    starts: RowStarts,
+    columns: EdgeArray,
+    values: EdgeArray,
+    order: NDArray[np.intp],
+    target: Workers | None = None,
 ) -> tuple[RowStarts, EdgeArray, EdgeArray]:
-    """Return rows in another order, with their columns renumbered."""
+    """Return rows in another order, with their columns renumbered; `target` has other ranges of rows."""
+    target = workers if target is None else target
     places = np.empty(order.size, dtype=columns.dtype)
     places[order] = np.arange(order.size)
-    sent = workers.map_pieces(_cut_rows, starts, columns, values, workers.share(places), list(workers.ranges))
-    parcels = Pieces(workers.split(sent, len(workers.ranges)))
-    arrived = workers.map_pieces(assembled, parcels)
+    sent = workers.map_pieces(_cut_rows, starts, columns, values, workers.share(places), list(target.ranges))
+    parcels = Pieces(workers.split(sent, len(target.ranges)))
+    arrived = target.map_pieces(assembled, parcels)
     new_starts, new_columns, new_values = workers.split(arrived, 3)
     return RowStarts(new_starts), replace(columns, parts=new_columns), replace(values, parts=new_values)
 

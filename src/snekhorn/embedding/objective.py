@@ -36,6 +36,7 @@ from .springs import Springs
 WIDEST = 1e9  # a layout with larger coordinates has diverged
 HUB = 2.0  # mass, relative to the average, above which steps are shortened because they may overshoot
 SINKHORN_STEPS = 100  # maximum number of steps to balance Q at the end; far fewer are enough if Q has a diagonal
+FEW_POINTS = 2000  # with more, P is rounded to float32, which saves memory; with few, one faraway point decides the loss
 FINE_MARGINAL = 1e-4  # for smaller tolerances on the row sums of Q, the default grid is not accurate enough
 
 
@@ -59,7 +60,7 @@ def make_objective(
     P = _matched(P, latent)
     check_no_empty_row(P)
     normalization = latent.normalization(make_charge_sums(method, latent.kernel, execution), self_loops=self_loops)
-    dtype = np.float64 if method == "exact" else np.float32
+    dtype = np.float64 if method == "exact" or P.shape[0] <= FEW_POINTS else np.float32
     return Objective(P, normalization, dtype=dtype, symmetric=symmetric)
 
 

@@ -36,7 +36,7 @@ from .springs import Springs
 WIDEST = 1e9  # a layout with larger coordinates has diverged
 HUB = 2.0  # mass, relative to the average, above which steps are shortened because they may overshoot
 SINKHORN_STEPS = 100  # maximum number of steps to balance Q at the end; far fewer are enough if Q has a diagonal
-FEW_POINTS = 2000  # with more, P is rounded to float32, which saves memory; with few, one faraway point decides the loss
+FEW_POINTS = 2000  # with more, P is rounded to float32 to save memory; with few, one faraway point decides the loss
 FINE_MARGINAL = 1e-4  # for smaller tolerances on the row sums of Q, the default grid is not accurate enough
 
 

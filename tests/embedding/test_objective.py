@@ -251,8 +251,11 @@ def test_p_gets_the_form_of_q(normalized, form, rng):
     np.testing.assert_array_equal(stored.toarray() if sparse.issparse(stored) else stored, P)
 
 
-@pytest.mark.parametrize(("method", "dtype"), [("exact", np.float64), ("fft", np.float32)])
-def test_precision_follows_the_method(method, dtype, rng):
+@pytest.mark.parametrize(
+    ("method", "few", "dtype"), [("exact", 0, np.float64), ("fft", N, np.float64), ("fft", N - 1, np.float32)]
+)
+def test_precision_follows_the_method_and_the_number_of_points(method, few, dtype, rng, monkeypatch):
+    monkeypatch.setattr("snekhorn.embedding.objective.FEW_POINTS", few)
     latent, Z = Latent(Kernel.STUDENT, "both"), rng.normal(size=(N, 2))
     P = _affinity(latent)
     found = make_objective(P, latent, method=method, self_loops=False, symmetric=True, execution=ONE_THREAD)

@@ -256,7 +256,9 @@ def test_contents_are_checked(folder):
 def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     refused(clone(MODEL).set_params(checkpoint=tmp_path / "file"), X, "file is not usable", "name another folder")
-    refused(clone(MODEL).set_params(checkpoint=3), X, "checkpoint must be the name of a folder or None, got 3")
+    for value in (3, ""):
+        model = clone(MODEL).set_params(checkpoint=value)
+        refused(model, X, f"checkpoint must be the name of a folder or None, got {value!r}")
 
 
 @pytest.mark.usefixtures("often")

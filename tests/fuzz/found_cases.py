@@ -153,4 +153,10 @@ FOUND = [
         "parameters={'perplexity': 1.01, 'n_neighbors': 2, 'optimizer': 'adam', 'max_iter': 1, 'method': 'fft', "
         "'random_state': 0})",
     ),
+    # Advice to add edges to a graph that has them all.
+    (
+        "an_affinity_is_what_it_reports",
+        "AffinityCase(kind='symmetric-entropic', points=Points(n=8), metric='precomputed matrix', "
+        "parameters={'n_neighbors': 7, 'self_loops': False, 'gamma_squared': False, 'perplexity': 1.01})",
+    ),
 ]

@@ -1,6 +1,9 @@
 """Properties of parameters, preprocessing, scores and fits that run at the same time."""
 
+import os
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 from hypothesis import strategies as st
@@ -31,7 +34,20 @@ def nonsense_is_refused_or_works(case_and_nonsense):
     model.set_params(**{name: value})
     if name != "max_iter":
         model.set_params(**({"max_iter": 10} if "max_iter" in names else {}))
-    fit(model, case.data())
+    with _temporary_folder():  # a checkpoint may have any name
+        fit(model, case.data())
+
+
+@contextmanager
+def _temporary_folder():
+    """Work in a folder that is deleted in the end."""
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(before)
 
 
 @holds_for(st.tuples(points(60), st.booleans(), st.sampled_from([None, 1, 2, 5])))

@@ -152,10 +152,11 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
     def effective_parameters(self) -> dict[str, Any]:
         """Return the parameters that affected the result; reports advise the user to change one of them."""
         parameters: dict[str, Any] = self.get_params(deep=False)
-        n = self.affinity_.shape[0]
-        if sparse.issparse(self.affinity_) and (self.n_neighbors is None or self.metric == "precomputed"):
+        P, n = self.affinity_, self.affinity_.shape[0]
+        given = self.n_neighbors is None or self.metric == "precomputed"
+        if given and sparse.issparse(P) and P.nnz < n * (n - 1):
             parameters["graph"] = "precomputed"
-        elif count_neighbors(self.n_neighbors, n, self.graph_perplexity()) == n - 1:
+        if count_neighbors(self.n_neighbors, n, self.graph_perplexity()) == n - 1:
             parameters["n_neighbors"] = None  # there are no more points
         if parameters.get("bandwidth") is not None:
             parameters.pop("perplexity", None)

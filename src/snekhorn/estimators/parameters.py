@@ -129,7 +129,7 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
             check_count(self.verbose, "verbose", smallest=0)
         if any(not callable(callback) for callback in self.callback_list()):
             raise InputError(f"callbacks must be a callable, a list of callables or None; got {self.callbacks!r}.")
-        if self.checkpoint is not None and not isinstance(self.checkpoint, str | PathLike):
+        if self.checkpoint is not None and (not isinstance(self.checkpoint, str | PathLike) or self.checkpoint == ""):
             raise InputTypeError(f"checkpoint must be the name of a folder or None, got {self.checkpoint!r}.")
         self._check_affinity()
 

@@ -28,15 +28,13 @@ def plot(
     title: Title = None,
     dpi: Annotated[int, typer.Option(min=20, max=2000, help="Resolution in dots per inch.")] = 200,
     force: options.Force = False,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    printing: options.PrintOptions,
 ) -> None:
-    """Draw a layout; several layouts in one file are drawn side by side.
+    """Draw a layout. Several layouts in one file are drawn side by side.
 
     snekhorn plot cells.tsnekhorn.parquet --color type --out cells.pdf
     """
-    with session(as_json=as_json, quiet=quiet, debug=debug) as run:
+    with session(**vars(printing)) as run:
         check_output(out, PLOTS, force=force)
         with run.stage("read", f"reading {embedding}"):
             found = read_layouts(embedding, columns=split(coordinates, "--coordinates"))
@@ -57,15 +55,13 @@ def view(
     title: Title = None,
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
     force: options.Force = False,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    printing: options.PrintOptions,
 ) -> None:
-    """Write an interactive page of one or several layouts as a single file that works offline, and open it.
+    """Write an interactive page of layouts, and open it. The page is a single file that works offline.
 
     snekhorn view cells.tsnekhorn.parquet --color type
     """
-    with session(as_json=as_json, quiet=quiet, debug=debug) as run:
+    with session(**vars(printing)) as run:
         from ..page import write_page
 
         out = out or embedding.with_suffix(".html")

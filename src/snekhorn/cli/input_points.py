@@ -14,7 +14,7 @@ from ..errors import InputError, first_few, option_text
 from ..geometry.point_blocks import MANY_COLUMNS, PointBlocks
 from ..io.missing_values import Rule
 from ..io.table_files import has_numbered_columns
-from .options import split
+from .options import PreparationOptions, RoleOptions, split
 from .session import Session
 
 if TYPE_CHECKING:
@@ -44,9 +44,10 @@ class Source:
     colors: tuple[str, ...] = ()  # genes of an H5AD file to add to the metadata
 
     @classmethod
-    def of(cls, path: Path, *, columns: list[str] | None, exclude: list[str] | None, **roles: Any) -> Source:
+    def of(cls, path: Path, options: RoleOptions, **others: Any) -> Source:
         """Build the source from the options of a command, in which columns are separated by commas."""
-        return cls(path, columns=split(columns, "--columns"), exclude=split(exclude, "--exclude"), **roles)
+        lists = {name: split(getattr(options, name, None), f"--{name}") for name in ("columns", "exclude")}
+        return cls(path, **{**vars(options), **lists, **others})
 
     @property
     def files(self) -> list[Path]:
@@ -152,12 +153,8 @@ class Points:
 def read_points(
     run: Session,
     source: Source,
+    preparation: PreparationOptions,
     *,
-    metric: str,
-    pca: int | None,
-    standardize: bool,
-    seed: int,
-    n_jobs: int | None,
     check_resources: Callable[[Any], None] | None = None,
 ) -> Points:
     """Read a file, standardise its columns if requested, and reduce many columns to principal components.
@@ -168,6 +165,7 @@ def read_points(
     from ..geometry.distance_metrics import check_metric
     from ..geometry.preprocessing import Preprocessing
 
+    metric, pca, standardize = preparation.metric, preparation.pca, preparation.standardize
     check_metric(metric)
     with run.stage("read", f"reading {source.path}"):
         table = source.read()
@@ -187,8 +185,8 @@ def read_points(
         standardize=standardize,
         missing="median" if median else "error",
         n_components=n_components or None,
-        random_state=seed,
-        n_jobs=n_jobs,
+        random_state=preparation.seed,
+        n_jobs=preparation.jobs,
     )
     names = source.column_names(table)
     if 0 < n_components < min(n, p):

@@ -120,11 +120,24 @@ def _gene(path: Path, adata: Any, name: str) -> tuple[Any, str] | None:
     """Return the values of a gene, and where they come from: raw if it exists, as in scanpy, otherwise X."""
     for place, part in (("raw.X", adata.raw), ("X", adata if _has_x(adata) else None)):
         if part is not None and name in part.var_names:
-            X, genes = _matrix(path, place, part.X), list(map(str, part.var_names))
+            genes = list(map(str, part.var_names))
+            at, X = genes.index(name), part.X
+            if getattr(X, "format", None) == "csc":  # of this format, a column can be read alone
+                at, X = 0, _stored_column(path, place, X, at)
+            else:
+                X = _matrix(path, place, X)
             if isinstance(X, PointBlocks):
                 X = X.in_file(str(path), genes, partial(reading, path, "H5AD"))
-            return pa.array(feature_values(X, genes.index(name)), from_pandas=True), place
+            return pa.array(feature_values(X, at), from_pandas=True), place
     return None
+
+
+def _stored_column(path: Path, source: str, X: Any, at: int) -> Any:
+    """Read one column of a matrix that is stored by columns."""
+    start, stop = map(int, X.group["indptr"][at : at + 2])
+    if not 0 <= start <= stop <= X.group["data"].shape[0]:
+        raise InputError(f"{source} of {path} is a corrupt sparse matrix: indptr does not increase; create it again.")
+    return _as_numbers(path, source, X[:, at : at + 1])
 
 
 def _has_x(adata: Any) -> bool:

@@ -15,7 +15,7 @@ from ..io.table_files import check_input
 from ..registry import AFFINITIES
 from ..runtime.checks import check_jobs, check_seed
 from . import options
-from .input_points import Source, read_points
+from .input_points import Source, prepare_points, read_input
 from .options import DEFAULT_PERPLEXITY, parse_perplexities
 from .output_files import check_files, write_each
 from .session import Session, session
@@ -63,7 +63,8 @@ def affinity(
             raise InputError(f"--neighbors must be at least 0, got {neighbors}.")
         check_files([(out, (".npz", ".mtx"))], [input], force=force)
         model = _make_affinity(run, kind, perplexities)
-        points = read_points(run, Source.of(input, source), preparation)
+        origin = Source.of(input, source)
+        points = prepare_points(run, origin, read_input(run, origin, preparation.metric), preparation)
         model.set_params(metric=preparation.metric, n_jobs=preparation.jobs)
         model.set_params(n_neighbors=neighbors or "auto", self_loops=self_loops)
         with run.stage("affinity", f"computing the {kind} affinity of {points.X.shape[0]:,} points"):

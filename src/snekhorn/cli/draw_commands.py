@@ -9,14 +9,25 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError
-from ..io import check_output, read_layouts
+from ..io import Layouts, check_output, read_layouts
 from . import options
 from .options import split
 from .output_files import PAGES, PLOTS, color_values, draw, note_page, titled, write_each
 from .session import session
 
-Color = Annotated[str | None, typer.Option("--color", "-c", help="Column to colour the points by.")]
+Color = Annotated[
+    str | None, typer.Option("--color", "-c", help="Column to colour the points by, or gene of an H5AD file.")
+]
 Title = Annotated[str | None, typer.Option(help="Title above the points.  (default: the file name)")]
+
+
+def _read(path: Path, coordinates: list[str] | None, color: str | None) -> Layouts:
+    """Read layouts; raise if there is no column or gene to colour by."""
+    colors = [] if color is None else [color]
+    found = read_layouts(path, columns=split(coordinates, "--coordinates"), colors=colors)
+    for name in colors:
+        color_values(found.metadata, name)
+    return found
 
 
 def plot(
@@ -37,9 +48,7 @@ def plot(
     with session(**vars(printing)) as run:
         check_output(out, PLOTS, force=force)
         with run.stage("read", f"reading {embedding}"):
-            found = read_layouts(embedding, columns=split(coordinates, "--coordinates"))
-            if color is not None:
-                color_values(found.metadata, color)  # raises if there is no such column
+            found = _read(embedding, coordinates, color)
         name = embedding.name if title is None else title
         write_each(run, {out: lambda file: draw(found, file, color=color, title=name, dpi=dpi)})
         run.result({"n_points": len(found.only), "files": {"plot": str(out)}}, f"plot: {out}")
@@ -67,13 +76,11 @@ def view(
         out = out or embedding.with_suffix(".html")
         check_output(out, PAGES, force=force)
         with run.stage("read", f"reading {embedding}"):
-            found = read_layouts(embedding, columns=split(coordinates, "--coordinates"))
+            found = _read(embedding, coordinates, color)
             if (d := found.only.shape[1]) != 2:
                 raise InputError(
                     f"{embedding} is {d}-dimensional, but the page shows only two dimensions; use 'snekhorn plot'."
                 )
-            if color is not None:
-                color_values(found.metadata, color)  # raises if there is no such column
         note_page(run, len(found.only), data=False)
         shown: dict[str, Any] = {
             "color": color,

@@ -16,7 +16,7 @@ from ..runtime.checks import check_jobs
 from . import options
 from .cluster_session import Cluster, fit_on_cluster
 from .embed_options import DisplayOptions, MethodOptions, OutputOptions
-from .input_points import Points, Source, read_points
+from .input_points import Points, Source, prepare_points, read_input
 from .layout_names import LayoutValues
 from .layout_report import LayoutReport, measure
 from .options import parse_balance, split
@@ -65,12 +65,13 @@ def embed(
         cluster.check(method.method, several=method.values.several)
         model = _model(run, method, preparation, cluster)
         with cluster.connected(run) as client:
-            check_resources = model.check_resources if client is None else None
-            points = read_points(run, origin, preparation, check_resources=check_resources)
-            _check_colors(points.table, colors)
+            table = read_input(run, origin, preparation.metric)
+            _check_colors(table, colors)
             if outputs.table:
-                check_all_kept(outputs.table, points.table, source=input)
-            thumbnails = read_images(points.table, display.image, origin)
+                check_all_kept(outputs.table, table, source=input)
+            thumbnails = read_images(table, display.image, origin)
+            check_resources = model.check_resources if client is None else None
+            points = prepare_points(run, origin, table, preparation, check_resources=check_resources)
             fitted = _fit(run, model, points.X, method.values, client)
         report = LayoutReport.of(input, method.method, points, fitted)
         if scores and not run.interrupted:

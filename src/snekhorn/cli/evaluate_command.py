@@ -62,6 +62,8 @@ def evaluate(
             table = Source.of(input, source, metadata=metadata).read()
             found = read_layouts(embedding, columns=split(coordinates, "--coordinates"))
             _check_lengths(input, embedding, table, found)
+            for note in table.notes:
+                run.note(note)
             order = _match_rows(run, input, embedding, table, found, asked=source.id is not None)
         if not standardize:
             note_unequal_columns(run, table.X, table.columns, metric)

@@ -66,7 +66,8 @@ def transform(
 
         with run.stage("read", f"reading {model} and {input}"):
             fitted, source = load_with_source(model)
-            old = _steps(fitted)[-1].embedding_
+            layout = _steps(fitted)[-1]
+            old = layout.embedding_
             _check_drawable(old, outputs)
             for step in _steps(fitted):
                 step.set_params(n_jobs=jobs)
@@ -82,7 +83,14 @@ def transform(
             out: partial(write_layouts, placed, escape_formulas=escape_formulas)
         }
         if plot is not None:
-            writers[plot] = partial(draw, placed, color=roles.label, title=input.name, background=old)
+            writers[plot] = partial(
+                draw,
+                placed,
+                color=roles.label,
+                title=input.name,
+                heading=f"{type(layout).__name__}, perplexity {layout.perplexity_:g}",
+                background=old,
+            )
         if html is not None:
             note_page(run, len(old) + len(Z), data=False)
             writers[html] = partial(_write_page, placed, old, roles.label, input.name)

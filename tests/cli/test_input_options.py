@@ -182,7 +182,7 @@ def test_odd_scales_are_named(folder, as_json):
     ("extra", "caution"),
     [
         ({"plz": lambda i: 10000 + 997 * i * i % 80000}, "these scores depend mostly on column 'plz'; see the notes"),
-        ({"gruppe": lambda i: i % 4}, "these scores depend on column 'gruppe', probably not meant as features; see"),
+        ({"gruppe": lambda i: i % 4}, "these scores depend on column 'gruppe', probably not meant as a feature; see"),
         ({"nr": lambda i: i % 3, "art": lambda i: i % 4}, "depend on columns 'nr', 'art', probably not"),
         ({}, None),
     ],

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from .session import BAD_INPUT
+from .session import BAD_INPUT, INTERRUPTED
 
 UsageError: Any = typer.BadParameter.__base__  # Typer has no public name for it
 
@@ -23,6 +23,8 @@ class Program(TyperGroup):
             command = "snekhorn" if error.ctx is None else error.ctx.command_path
             typer.echo(f"error: {_sentence(error)}\nFor help, run: {command} --help", err=True)
             code = BAD_INPUT
+        except typer.Abort:
+            code = INTERRUPTED
         raise SystemExit(code)
 
 

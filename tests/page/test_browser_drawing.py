@@ -1,4 +1,4 @@
-"""Images in the tooltip, in a real browser."""
+"""Images in the tooltip, and the drawing order, in a real browser."""
 
 import io
 
@@ -8,7 +8,7 @@ from PIL import Image
 
 from snekhorn.page import write_page
 
-from .browser import position
+from .browser import pixel, position, settle
 
 
 @pytest.fixture
@@ -33,3 +33,17 @@ def test_the_first_tooltip_has_an_image_that_fits_into_the_window(page):
       return image.complete && box.getBoundingClientRect().bottom <= innerHeight;
     }"""
     page.wait_for_function(fits)
+
+
+def test_missing_values_cover_no_others(opened, tmp_path):
+    """Among points at one place, those without a value are drawn first, whatever the points are coloured by."""
+    Z = np.concatenate([np.zeros((60, 2)), [[-1.0, -1.0], [1.0, 1.0]]])
+    kinds = [None] * 30 + ["a"] + [None] * 29 + ["b", "b"]
+    numbers = [None] * 50 + [5.0] + [None] * 9 + [0.0, 10.0]
+    write_page(tmp_path / "page.html", Z, {"kind": kinds, "number": numbers}, color="kind")
+    page = opened(tmp_path / "page.html")
+    for column in ("kind", "number", "kind"):
+        page.select_option("#color", label=column)
+        settle(page)
+        color = pixel(page, 30 if column == "kind" else 50)
+        assert np.ptp(color) > 20, f"{column}: {color} is grey"  # points at one place are transparent

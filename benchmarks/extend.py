@@ -18,7 +18,7 @@ from .measure import N_THREADS, SCORES, Array, benchmark, best_of, layout_scores
 from .speed import compile_ours
 
 REPEATS = 2
-PULLS = (0.0, 0.001, 0.01, 0.1)  # strengths of the springs; the default is 0.01
+PULLS = (0.0, 0.002, 0.02, 0.2)  # strengths of the springs; the default is 0.02
 FRESH, PLACED = "fresh layout", "transform"
 DIGITS_BEFORE = (900, 1200, 1500)  # of 1,797, which are in the order of their writers
 ISOLATED = 0.03  # distance to the nearest point, relative to the width of the layout; fresh layouts have hardly any
@@ -74,7 +74,7 @@ def report(cases: Cases) -> str:
         note = (
             f"The table compares ways to lay out {case['n']:,} points of {case['name']}, of which {case['n_old']:,} "
             f"have a layout already: a fresh layout of all points, the others placed by `transform`, and the others "
-            f"added by `extend`, with springs of several strengths; the default is 0.01. Movements are those of the "
+            f"added by `extend`, with springs of several strengths; the default is 0.02. Movements are those of the "
             f"old points, in percent of the longer side of their layout. A new point is isolated if no other point is "
             f"within {ISOLATED:.0%} of that side. All times are the best of {REPEATS} runs with "
             f"{N_THREADS} threads, and include the affinity of all points."

@@ -15,6 +15,7 @@ from .errors import InputError, InputTypeError, did_you_mean, first_few
 from .estimators import NeighborEmbedding, TSNEkhorn
 from .geometry.costs import NEIGHBORS_PER_PERPLEXITY, NeighborGraph, build_cost
 from .geometry.inputs import check_points
+from .io.column_hints import counts_note
 from .io.h5ad_files import DEFAULT_REP
 from .runtime.checks import check_choice, check_count
 from .runtime.execution import choose_execution, one_blas_thread
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 DEFAULT_PERPLEXITY = 30.0
 GRAPH_PERPLEXITY = 15.0  # of `neighbors`, like the number of neighbours of scanpy; larger ones give larger clusters
 GRAPH_TOL = 1e-6  # tolerance of its weights, whose sums users may read; a larger one takes fewer passes
-COUNTS_SAMPLE, MANY_COUNTS = 200, 50  # rows examined for raw counts, and the smallest maximum that looks like them
 
 
 def tsnekhorn(  # noqa: PLR0913
@@ -246,16 +246,8 @@ def _warn_of_counts(X: Any) -> None:
     """Warn if X looks like raw counts, of which a few genes would dominate all distances."""
     if sparse.issparse(X):
         check_sparse(X, "X")
-        X = X if X.format in ("csr", "csc") else X.tocsr()  # other formats cannot be sliced
-    some = X[:COUNTS_SAMPLE]
-    values = np.asarray(some.data if sparse.issparse(some) else some)
-    if values.dtype.kind not in "biuf" or not values.size or values.min() < 0 or values.max() < MANY_COUNTS:
-        return
-    if (values == np.round(values)).all():
-        warn(
-            f"X holds whole numbers up to {values.max():g}, like raw counts, in which a few genes dominate all "
-            "distances; run scanpy.pp.normalize_total, scanpy.pp.log1p and scanpy.pp.pca first."
-        )
+    if note := counts_note(X):
+        warn(f"{note}.")
 
 
 def _distances_key(adata: AnnData, neighbors_key: str, obsp: str | None) -> str:

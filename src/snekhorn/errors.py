@@ -45,7 +45,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     known = list(known)
     if near := nearest_name(name, known):
         return f"did you mean {near!r}?"
-    return f"available: {first_few(known) or 'none'}."
+    listed = first_few(known) or "none"
+    return f"available: {listed}{'' if listed.endswith('...') else '.'}"
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:

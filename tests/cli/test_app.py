@@ -22,7 +22,6 @@ from snekhorn.registry import AFFINITIES, METHODS
 from ..page.reading import Page
 from .conftest import N
 
-ANSI = re.compile(r"\x1b\[[0-9;]*m")
 COMMANDS = [info.callback.__name__ for info in app.registered_commands]
 
 
@@ -106,15 +105,16 @@ def test_doctor_and_embed_run_without_the_compiler(folder):
 def test_every_option_is_in_a_panel_of_the_help(snekhorn, command):
     options = [each for each in get_command(app).commands[command].params if isinstance(each, TyperOption)]
     assert options
-    assert not [option.name for option in options if option.rich_help_panel not in PANELS]
-    text = snekhorn(command, "--help").stdout
-    shown = [panel for panel in PANELS if f"─ {panel} ─" in ANSI.sub("", text)]
-    assert shown == list(dict.fromkeys(option.rich_help_panel for option in options))
+    panel_of = {name: panel for panel, names in PANELS.items() for name in names}
+    assert not [option.name for option in options if option.name not in panel_of]
+    panels = dict(re.findall(r"^(\w+):\n(.*?)(?=^\S|\Z)", snekhorn(command, "--help").stdout, re.S | re.M))
+    for option in options:
+        assert re.search(rf"(?<!\S){option.opts[-1]}\b", panels[panel_of[option.name]])
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help(snekhorn, command):
-    text = ANSI.sub("", snekhorn(command, "--help").stdout)
+    text = snekhorn(command, "--help").stdout
     assert f"{command} [OPTIONS]" in text
     assert "--json" in text
     assert "--quiet" in text
@@ -123,16 +123,46 @@ def test_help(snekhorn, command):
 
 def test_version_and_help(snekhorn):
     assert snekhorn("--version").stdout.strip() == __version__
-    text = ANSI.sub("", snekhorn("--help").stdout)
+    text = snekhorn("--help").stdout
     assert {"embed", "transform", "affinity", "evaluate", "plot", "view", "doctor"} <= set(COMMANDS)
     assert all(command in text for command in COMMANDS)
 
 
+def test_without_a_command_the_help_is_printed(snekhorn):
+    assert snekhorn().stdout == snekhorn("--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "helped"),
+    [
+        (["embd"], "no such command 'embd'", "snekhorn --help"),
+        (["embed"], "missing argument 'input'.", "snekhorn embed --help"),
+        (["embed", "x.csv", "--lable", "y"], "no such option: --lable", "snekhorn embed --help"),
+        (["embed", "x.csv", "--label"], "option '--label' requires an argument.", "--help"),
+        (["embed", "x.csv", "--pca", "-1"], "invalid value for '--pca'", "snekhorn embed --help"),
+        (["embed", "x.csv", "--pca", "few"], "invalid value for '--pca'", "snekhorn embed --help"),
+        (
+            ["embed", "x.csv", "--init", "x"],
+            "invalid value for '--init': 'x' is not one of 'pca'",
+            "snekhorn embed --help",
+        ),
+        (["plot", "x.csv"], "missing option '--out' / '-o'.", "snekhorn plot --help"),
+        (["transform"], "missing argument 'model'.", "snekhorn transform --help"),
+    ],
+)
+def test_usage_errors_look_like_other_errors(folder, snekhorn, files, words, said, helped):
+    before = files()
+    sentence, remedy = snekhorn(*words, code=2).stderr.splitlines()
+    assert sentence.startswith(f"error: {said}")
+    assert sentence.endswith((".", "?"))
+    assert remedy.startswith("For help, run: ")
+    assert remedy.endswith(helped)
+    assert files() == before
+
+
 @pytest.mark.parametrize(("command", "names"), [("embed", METHODS), ("affinity", AFFINITIES)])
 def test_the_registry_is_what_can_be_chosen(snekhorn, command, names):
-    error = ANSI.sub(
-        "", snekhorn(command, "x.csv", "--kind" if command == "affinity" else "--method", "?", code=2).stderr
-    )
+    error = snekhorn(command, "x.csv", "--kind" if command == "affinity" else "--method", "?", code=2).stderr
     assert all(f"'{name}'" in error for name in names)
 
 

@@ -48,7 +48,7 @@ def test_evaluate_compares_values_not_their_text(folder, as_json):
     a, b = rng.normal(size=(2, N))
     parquet.write_table(pyarrow.table({"a": a, "b": b, "when": times, "even": flags}), "data.parquet")
     arrow_csv.write_csv(pyarrow.table({"x": a, "y": b, "when": times, "even": flags}), "plane.csv")
-    assert as_json("evaluate", "data.parquet", "plane.csv")["warnings"] == []
+    assert as_json("evaluate", "data.parquet", "plane.csv", "--label", "even")["warnings"] == []
 
 
 def test_evaluate_says_where_rows_may_not_belong_together(folder, as_json, layout):

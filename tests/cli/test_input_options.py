@@ -110,8 +110,7 @@ def test_dates_are_a_colour_scale(folder, snekhorn, monkeypatch):
     days = [f"2024-{i % 12 + 1:02d}-{i % 28 + 1:02d}" for i in range(60)]
     _write("t.csv", {"a": RNG.normal(size=60), "b": RNG.normal(size=60), "day": days})
     snekhorn("embed", "t.csv", "--color", "day", "--plot", "t.png", "--html", "t.html", *FAST)
-    assert drawn[0].dtype.kind == "f"
-    assert 2023.9 < drawn[0].min() < drawn[0].max() < 2025.0
+    assert drawn[0].dtype.kind == "M"
     assert '"name":"day","kind":"time"' in (folder / "t.html").read_text()
 
 
@@ -183,7 +182,7 @@ def test_odd_scales_are_named(folder, as_json):
     ("extra", "caution"),
     [
         ({"plz": lambda i: 10000 + 997 * i * i % 80000}, "these scores depend mostly on column 'plz'; see the notes"),
-        ({"gruppe": lambda i: i % 4}, "these scores depend on column 'gruppe', probably not meant as features; see"),
+        ({"gruppe": lambda i: i % 4}, "these scores depend on column 'gruppe', probably not meant as a feature; see"),
         ({"nr": lambda i: i % 3, "art": lambda i: i % 4}, "depend on columns 'nr', 'art', probably not"),
         ({}, None),
     ],
@@ -212,7 +211,7 @@ def test_the_page_is_coloured_like_the_picture(folder, snekhorn):
 
 
 BAD = {
-    "missing": (["--missing", "mean"], "Invalid value for '--missing'"),
+    "missing": (["--missing", "mean"], "invalid value for '--missing'"),
     "vector": (["--vector", "p1"], "--vector applies only to"),
     "exclude": (["--exclude", "q*"], "no column of digits.csv matches 'q*'"),
     "all excluded": (["--exclude", "p*,digit"], "--exclude leaves out all 65 features of digits.csv"),
@@ -231,7 +230,7 @@ def test_wrong_values(folder, snekhorn, files, case):
     (folder / "few.csv").write_text("kind\nu\nv\n")
     before = files()
     args, message = BAD[case]
-    error = " ".join(snekhorn("embed", "digits.csv", *args, code=2).stderr.replace("│", " ").split())
+    error = " ".join(snekhorn("embed", "digits.csv", *args, code=2).stderr.split())
     assert message in error
     assert files() == before
 

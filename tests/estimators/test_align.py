@@ -64,7 +64,7 @@ def test_the_pull_keeps_the_shape_at_any_scale(kind, scale):
 def test_a_pull_to_its_own_shape_does_not_keep_a_layout_from_growing(kind, how):
     points = clusters(120)
     plain = kind(perplexity=20, **how).fit(points)
-    for pull in (0.01, 1.0, 10.0, 100.0, 1e4):
+    for pull in (0.01, 1.0, 10.0) if how.get("optimizer") == "adam" else (0.01, 1.0, 10.0, 100.0, 1e4):
         model = kind(perplexity=20, **how).fit(points, align=plain.embedding_, pull=pull)
         assert model.report_.converged
         assert model.kl_divergence_ < 1.02 * plain.kl_divergence_
@@ -143,6 +143,14 @@ def test_bad_input_is_noticed_before_the_work(monkeypatch, how, message):
     monkeypatch.setattr("snekhorn.affinities.affinity.Affinity.fit_transform", work)
     with pytest.raises(InputError, match=message):
         TSNEkhorn().fit(X, **how)
+
+
+def test_adam_refuses_springs_that_it_cannot_follow():
+    with pytest.raises(InputError, match="pull must be at most 10 with optimizer='adam', got 11; use optimizer="):
+        TSNEkhorn(optimizer="adam").fit(X, align=EARLIER, pull=11)
+    plain = TSNEkhorn(perplexity=20).fit(X)
+    with pytest.raises(InputError, match="pull must be at most 10 with optimizer='adam', got 100; use optimizer="):
+        plain.set_params(optimizer="adam").extend(X[:10], pull=100)
 
 
 def test_a_checkpoint_belongs_to_one_alignment(tmp_path, monkeypatch):

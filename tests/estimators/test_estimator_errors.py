@@ -1,7 +1,6 @@
 """Bad input raises an error that names the parameter, the value and the remedy, before any long computation."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
@@ -295,16 +294,3 @@ def test_a_refused_fit_keeps_what_was_fitted():
         estimator.set_params(init=np.zeros((3, 3))).fit(np.ones((12, 5)))
     assert estimator.n_features_in_ == 3
     np.testing.assert_array_equal(estimator.transform(POINTS), estimator.embedding_)
-
-
-def test_the_column_and_the_row_of_a_data_frame_are_named():
-    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), columns=list("abc"))
-    with pytest.raises(InputError, match="column 'kind' of X holds text, such as 'u'; drop the column, or encode it"):
-        TSNEkhorn().fit(frame.assign(kind=["1.5", *"u" * 19]))
-    with pytest.raises(InputError, match="column 'kind' of X holds text, such as 'u'"):
-        EntropicAffinity(perplexity=5).fit_transform(frame.assign(kind=["u", *range(19)]))
-    named = frame.set_axis([f"cell {i}" for i in range(20)])
-    named.loc["cell 7", "b"] = np.nan
-    for fit in (TSNEkhorn().fit, EntropicAffinity(perplexity=5).fit_transform):
-        with pytest.raises(InputError, match="X contains nan at row cell 7, column 'b'; NaN and infinity"):
-            fit(named)

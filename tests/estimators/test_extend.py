@@ -18,7 +18,7 @@ from snekhorn.errors import InputError, MissingMemoryError
 from snekhorn.geometry.point_search import PointSearch
 from snekhorn.metrics import knn_accuracy, neighbor_recall
 
-from ..helpers import changed, clusters, without_some_entries
+from ..helpers import changed, clusters, needs_data, real_data, without_some_entries
 from .cases import each_estimator, quick, stops_early
 
 X = clusters(90)
@@ -48,6 +48,18 @@ def test_old_points_stay_and_new_ones_join_their_classes(digits):
     assert neighbor_recall(X, extended.embedding_) > neighbor_recall(X, fresh) - 0.01
     assert knn_accuracy(extended.embedding_, y) > knn_accuracy(fresh, y) - 0.01
     assert extended.report_.reason.startswith("took all steps of extend")
+
+
+@needs_data
+@pytest.mark.parametrize("seed", [0, 1])
+def test_old_faces_stay_when_half_as_many_join(seed):
+    X = real_data("olivetti")
+    X = X[np.random.default_rng(seed).permutation(len(X))]
+    model = TSNEkhorn().fit(X[:267])
+    Z = model.embedding_
+    extended = model.extend(X[267:])
+    assert np.median(_movement(extended, Z)) < 0.02
+    assert neighbor_recall(X, extended.embedding_) > neighbor_recall(X, TSNEkhorn().fit_transform(X)) - 0.02
 
 
 def test_no_new_point_is_stranded_between_groups(digits):

@@ -101,7 +101,7 @@ def test_ids_that_do_not_match(folder, text, message):
 
 
 def test_files_that_are_no_metadata(folder):
-    with pytest.raises(InputError, match=r"t\.npy must end in one of \.csv"):
+    with pytest.raises(InputError, match=r"--metadata must end in one of \.csv"):
         read_table(folder / "t.csv", metadata=folder / "t.npy")
     with pytest.raises(InputError, match=r"none.csv does not exist"):
         read_table(folder / "t.csv", metadata=folder / "none.csv")

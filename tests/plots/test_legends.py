@@ -154,3 +154,15 @@ def test_points_without_a_category_are_noted(density):
     values[:7] = None
     ax = scatter(Z, values, density=density)
     assert "missing (7)" in [text.get_text() for text in ax.texts]
+
+
+@pytest.mark.parametrize(
+    ("last", "shown"),
+    [("2020-01-09", "2020-01-03"), ("2040-01-01", "2032"), ("2020-01-01T09:00", "01-01 08:15")],
+)
+def test_a_colour_bar_of_dates_shows_dates(last, shown):
+    first = "2020-01-01T08:00" if "T" in last else "2020-01-01"
+    dates = np.linspace(*np.array([first, last], dtype="datetime64[s]").astype(float), 50).astype("datetime64[s]")
+    bar = drawn(scatter(np.random.default_rng(0).normal(size=(50, 2)), dates)).figure.axes[-1]
+    assert shown in [text.get_text() for text in bar.get_yticklabels()]
+    assert bar.yaxis.get_offset_text().get_text() == ""

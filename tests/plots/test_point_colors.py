@@ -162,13 +162,33 @@ def test_no_values_are_one_unnamed_category():
         (np.zeros((3, 2)), r"values has shape \(3, 2\)"),
         (5, r"values has shape \(\)"),
         (np.array([1j, 2j, 3j]), "values of type complex128"),
-        (np.array(["2020-01-01"] * 3, dtype="datetime64[s]"), "values of type datetime64"),
+        (
+            np.array(["2020-01-01"] * 3, dtype="datetime64[s]") - np.datetime64("2020", "s"),
+            "values of type timedelta64",
+        ),
+        (
+            np.array(["0000-01-01"] * 3, dtype="datetime64[s]"),
+            "values has dates from 0000-01-01T.*; pass dates from year",
+        ),
         ([[1], [1, 2], [3]], "values has entries that cannot be categories"),
     ],
 )
 def test_bad_values(values, message):
     with pytest.raises(ValueError, match=message):
         encode(values, 3)
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "ns"])
+def test_dates_are_a_colour_scale(unit):
+    dates = np.array(["2020-01-01", "2020-01-01", "NaT", "2021-01-01"], dtype=f"datetime64[{unit}]")
+    for values in (dates, pd.Series(dates)):
+        found = encode(values, 4)
+        assert isinstance(found, Numbers)
+        assert found.are_dates
+        np.testing.assert_array_equal(found.values, [18262.0, 18262.0, np.nan, 18628.0])
+    as_classes = encode(dates, 4, categorical=True)
+    assert as_classes.names == ["2020-01-01 00:00:00", "2021-01-01 00:00:00"]
+    assert as_classes.n_missing == 1
 
 
 def test_words_are_not_numbers():

@@ -15,7 +15,7 @@ from ..io.table_files import check_input
 from ..registry import AFFINITIES
 from ..runtime.checks import check_jobs, check_seed
 from . import options
-from .input_points import Source, read_points
+from .input_points import Source, prepare_points, read_input
 from .options import DEFAULT_PERPLEXITY, parse_perplexities
 from .output_files import check_files, write_each
 from .session import Session, session
@@ -23,7 +23,7 @@ from .session import Session, session
 SUM_TOLERANCE = 1e-3  # report that rows were scaled to sum to 1 if a sum differs from 1 by more than this
 
 
-def affinity(  # noqa: PLR0913
+def affinity(
     input: options.Input,
     *,
     kind: Annotated[options.Kind, typer.Option("--kind", "-k", help="Kind of affinity.")] = "symmetric-entropic",
@@ -45,50 +45,28 @@ def affinity(  # noqa: PLR0913
         bool, typer.Option(help="Count each point among its own neighbours; 'embed' does not do so by default.")
     ] = True,
     out: Annotated[Path, typer.Option("--out", "-o", help="Sparse matrix: .npz (SciPy) or .mtx.")],
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    vector: options.Vector = None,
-    label: options.Label = None,
-    id: options.Id = None,
-    rep: options.Rep = None,
-    missing: options.Missing = "error",
-    transpose: options.Transpose = False,
-    metric: options.Metric = "sqeuclidean",
-    pca: options.Pca = None,
-    standardize: options.Standardize = False,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = None,
+    source: options.SourceOptions,
+    preparation: options.PreparationOptions,
     force: options.Force = False,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    printing: options.PrintOptions,
 ) -> None:
-    """Compute an affinity between the points in a file as a sparse matrix, and report how accurate it is.
+    """Compute an affinity matrix of the points in a file. The matrix is sparse; a report says how accurate it is.
 
     snekhorn affinity cells.csv --perplexity 30 --out P.npz
     """
-    with session(as_json=as_json, quiet=quiet, debug=debug) as run:
+    with session(**vars(printing)) as run:
         check_input(input)
-        check_jobs(jobs)
-        check_seed(seed)
+        check_jobs(preparation.jobs)
+        check_seed(preparation.seed)
         perplexities = parse_perplexities(perplexity)
         if neighbors < 0:
             raise InputError(f"--neighbors must be at least 0, got {neighbors}.")
         check_files([(out, (".npz", ".mtx"))], [input], force=force)
         model = _make_affinity(run, kind, perplexities)
-        source = Source.of(
-            input,
-            columns=columns,
-            exclude=exclude,
-            label=label,
-            id=id,
-            rep=rep,
-            vector=vector,
-            missing=missing,
-            transpose=transpose,
-        )
-        points = read_points(run, source, metric=metric, pca=pca, standardize=standardize, seed=seed, n_jobs=jobs)
-        model.set_params(metric=metric, n_neighbors=neighbors or "auto", self_loops=self_loops, n_jobs=jobs)
+        origin = Source.of(input, source)
+        points = prepare_points(run, origin, read_input(run, origin, preparation.metric), preparation)
+        model.set_params(metric=preparation.metric, n_jobs=preparation.jobs)
+        model.set_params(n_neighbors=neighbors or "auto", self_loops=self_loops)
         with run.stage("affinity", f"computing the {kind} affinity of {points.X.shape[0]:,} points"):
             P = model.set_params(verbose=run.shows_progress).fit_transform(points.X)
         write_each(run, {out: lambda file: _write(P, file)})

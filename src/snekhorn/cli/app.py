@@ -13,19 +13,23 @@ from .draw_commands import plot, view
 from .embed_command import embed
 from .evaluate_command import evaluate
 from .help_panels import GroupedCommand
+from .option_groups import with_groups
 from .transform_command import transform
+from .usage_errors import Program
 
 app = typer.Typer(
     name="snekhorn",
     help="Compute layouts of high-dimensional data with t-SNEkhorn and related methods.",
     epilog="Start with: snekhorn embed FILE.csv. Exit codes: 0 success; 1 bug in snekhorn; 2 problem with the input, "
     "the options or an output file; 130 interrupted.",
-    no_args_is_help=True,
+    cls=Program,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (embed, transform, affinity, evaluate, plot, view, doctor):
-    app.command(cls=GroupedCommand)(command)
+    app.command(cls=GroupedCommand)(with_groups(command))
 
 
 def _version(value: bool) -> None:  # noqa: FBT001
@@ -36,9 +40,12 @@ def _version(value: bool) -> None:  # noqa: FBT001
 
 @app.callback()
 def common(
+    context: typer.Context,
     *,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Handle the options that come before the command."""
+    """Handle the options that come before the command; without a command, print the help."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..registry import METHODS
+from . import options
 from .session import Session
 
 if TYPE_CHECKING:
@@ -24,21 +25,21 @@ CHUNK_BYTES = 1 << 26  # of points sent at once; larger chunks take more memory
 
 @dataclass(frozen=True)
 class Cluster:
-    """Cluster that the user asked for: a number of workers, or the address of a scheduler."""
+    """Cluster that the user asked for, as options: a number of workers, or the address of a scheduler."""
 
-    workers: int | None = None
-    address: str | None = None
+    workers: options.Workers = None
+    dask: options.DaskAddress = None
 
     @property
     def option(self) -> str:
         """Option that was passed; empty if there is none."""
-        return "--workers" if self.workers is not None else "--dask" if self.address is not None else ""
+        return "--workers" if self.workers is not None else "--dask" if self.dask is not None else ""
 
     def check(self, method: str, *, several: bool) -> None:
         """Raise if the options contradict each other, or if a cluster cannot do what was requested."""
         if not self.option:
             return
-        if self.workers is not None and self.address is not None:
+        if self.workers is not None and self.dask is not None:
             raise InputError("--workers starts a cluster and --dask joins one; pass only one of them.")
         if method not in METHODS_ON_CLUSTERS:
             raise InputError(
@@ -79,8 +80,8 @@ class Cluster:
 
         with ExitStack() as stack:
             if self.workers is None:
-                with run.stage("cluster", f"connecting to {self.address}"):
-                    client = stack.enter_context(_join(self.address or ""))
+                with run.stage("cluster", f"connecting to {self.dask}"):
+                    client = stack.enter_context(_join(self.dask or ""))
             else:
                 with run.stage("cluster", f"starting {_counted(self.workers)}"):
                     cluster = stack.enter_context(_start(self.workers))

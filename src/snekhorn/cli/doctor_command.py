@@ -21,9 +21,13 @@ TEST_POINTS = 400
 FEW_TEST_POINTS = 36  # if the code is not compiled; more take minutes
 
 
-def doctor(*, as_json: options.Json = False, quiet: options.Quiet = False, debug: options.Debug = False) -> None:
-    """Show versions, threads, memory and the state of the compiled code, and compute a small layout as a test."""
-    with session(as_json=as_json, quiet=quiet, debug=debug) as run:
+def doctor(*, printing: options.PrintOptions) -> None:
+    """Check the installation.
+
+    The command shows versions, threads, memory and the state of the compiled
+    code, and computes a small layout as a test.
+    """
+    with session(**vars(printing)) as run:
         from ..runtime.execution import choose_execution
         from ..runtime.memory import GIB, memory_limits
 

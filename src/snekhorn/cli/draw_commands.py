@@ -9,14 +9,25 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError
-from ..io import check_output, read_layouts
+from ..io import Layouts, check_output, read_layouts
 from . import options
 from .options import split
 from .output_files import PAGES, PLOTS, color_values, draw, note_page, titled, write_each
 from .session import session
 
-Color = Annotated[str | None, typer.Option("--color", "-c", help="Column to colour the points by.")]
+Color = Annotated[
+    str | None, typer.Option("--color", "-c", help="Column to colour the points by, or gene of an H5AD file.")
+]
 Title = Annotated[str | None, typer.Option(help="Title above the points.  (default: the file name)")]
+
+
+def _read(path: Path, coordinates: list[str] | None, color: str | None) -> Layouts:
+    """Read layouts; raise if there is no column or gene to colour by."""
+    colors = [] if color is None else [color]
+    found = read_layouts(path, columns=split(coordinates, "--coordinates"), colors=colors)
+    for name in colors:
+        color_values(found.metadata, name)
+    return found
 
 
 def plot(
@@ -28,20 +39,16 @@ def plot(
     title: Title = None,
     dpi: Annotated[int, typer.Option(min=20, max=2000, help="Resolution in dots per inch.")] = 200,
     force: options.Force = False,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    printing: options.PrintOptions,
 ) -> None:
-    """Draw a layout; several layouts in one file are drawn side by side.
+    """Draw a layout. Several layouts in one file are drawn side by side.
 
     snekhorn plot cells.tsnekhorn.parquet --color type --out cells.pdf
     """
-    with session(as_json=as_json, quiet=quiet, debug=debug) as run:
+    with session(**vars(printing)) as run:
         check_output(out, PLOTS, force=force)
         with run.stage("read", f"reading {embedding}"):
-            found = read_layouts(embedding, columns=split(coordinates, "--coordinates"))
-            if color is not None:
-                color_values(found.metadata, color)  # raises if there is no such column
+            found = _read(embedding, coordinates, color)
         name = embedding.name if title is None else title
         write_each(run, {out: lambda file: draw(found, file, color=color, title=name, dpi=dpi)})
         run.result({"n_points": len(found.only), "files": {"plot": str(out)}}, f"plot: {out}")
@@ -57,27 +64,23 @@ def view(
     title: Title = None,
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
     force: options.Force = False,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    printing: options.PrintOptions,
 ) -> None:
-    """Write an interactive page of one or several layouts as a single file that works offline, and open it.
+    """Write an interactive page of layouts, and open it. The page is a single file that works offline.
 
     snekhorn view cells.tsnekhorn.parquet --color type
     """
-    with session(as_json=as_json, quiet=quiet, debug=debug) as run:
+    with session(**vars(printing)) as run:
         from ..page import write_page
 
         out = out or embedding.with_suffix(".html")
         check_output(out, PAGES, force=force)
         with run.stage("read", f"reading {embedding}"):
-            found = read_layouts(embedding, columns=split(coordinates, "--coordinates"))
+            found = _read(embedding, coordinates, color)
             if (d := found.only.shape[1]) != 2:
                 raise InputError(
                     f"{embedding} is {d}-dimensional, but the page shows only two dimensions; use 'snekhorn plot'."
                 )
-            if color is not None:
-                color_values(found.metadata, color)  # raises if there is no such column
         note_page(run, len(found.only), data=False)
         shown: dict[str, Any] = {
             "color": color,

@@ -4,40 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import InputError, did_you_mean
 from ..io import Layouts, Table, write_layouts
 from ..io.h5ad_layouts import H5AD, check_all_kept, write_h5ad
-from ..io.layout_files import LAYOUT_SUFFIXES
 from ..io.table_files import check_input
 from ..runtime.checks import check_jobs
 from . import options
 from .cluster_session import Cluster, fit_on_cluster
-from .input_points import Points, Source, read_points
+from .embed_options import DisplayOptions, MethodOptions, OutputOptions
+from .input_points import Points, Source, prepare_points, read_input
 from .layout_names import LayoutValues
 from .layout_report import LayoutReport, measure
-from .options import (
-    DEFAULT_EXAGGERATION,
-    DEFAULT_PERPLEXITY,
-    parse_balance,
-    parse_exaggerations,
-    parse_perplexities,
-    split,
-)
-from .output_files import (
-    MAX_COMPARED,
-    Outputs,
-    default_outputs,
-    draw,
-    note_page,
-    read_images,
-    save_model,
-    titled,
-    write_each,
-)
+from .options import parse_balance, split
+from .output_files import MAX_COMPARED, Outputs, draw, note_page, read_images, save_model, titled, write_each
 from .session import USER_ERRORS, Session, session
 
 if TYPE_CHECKING:
@@ -45,70 +28,20 @@ if TYPE_CHECKING:
     from ..page import Thumbnails
 
 
-def embed(  # noqa: PLR0913
+def embed(
     input: options.Input,
     *,
-    perplexity: options.Perplexities = None,
-    method: Annotated[
-        options.Method, typer.Option("--method", "-m", help="Method of dimension reduction.")
-    ] = "tsnekhorn",
-    label: options.Label = None,
-    id: options.Id = None,
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    vector: options.Vector = None,
-    rep: options.Rep = None,
+    source: options.SourceOptions,
     metadata: options.Metadata = None,
-    missing: options.Missing = "error",
-    transpose: options.Transpose = False,
-    metric: options.Metric = "sqeuclidean",
-    pca: options.Pca = None,
-    standardize: options.Standardize = False,
-    dimensions: Annotated[int, typer.Option("--dimensions", "-d", min=1, max=3, help="Dimension of the layout.")] = 2,
-    balance: options.Balance = "auto",
-    self_loops: Annotated[
-        bool, typer.Option("--self-loops", help="Count each point among its own neighbours.")
-    ] = False,
-    exaggeration: options.Exaggerations = None,
-    max_iter: Annotated[int, typer.Option(min=1, help="Maximum number of iterations.")] = 2000,
-    tol: Annotated[
-        float, typer.Option(help="Stop when the loss decreases by less than this (relative, per iteration).")
-    ] = 5e-5,
-    init: Annotated[Literal["pca", "spectral", "random"], typer.Option(help="Initial layout.")] = "pca",
-    seed: options.Seed = 0,
-    jobs: options.Jobs = None,
-    workers: options.Workers = None,
-    dask: options.DaskAddress = None,
-    max_memory: options.MaxMemory = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Table: .parquet, .csv, .tsv, .arrow, .feather, .npy or .h5ad.")
-    ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Plot: .png, .svg or .pdf.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Interactive page: .html.")] = None,
-    save_model: Annotated[
-        Path | None, typer.Option(help="Model for 'snekhorn transform' and snekhorn.load: .npz.")
-    ] = None,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="Folder for the state of a long run; the same command resumes from it.")
-    ] = None,
-    color: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column to colour by: metadata, a feature, or a gene of an H5AD file; of several, separated by "
-            "commas, the page also offers the others.  (default: the label)",
-            metavar='A[,B,"C,D"...]',
-        ),
-    ] = None,
-    image: options.Image = None,
-    title: Annotated[str | None, typer.Option(help="Title of the plot and the page.  (default: the file name)")] = None,
+    preparation: options.PreparationOptions,
+    method: MethodOptions,
+    cluster: Cluster,
+    files: OutputOptions,
+    display: DisplayOptions,
     scores: Annotated[bool, typer.Option(help="Measure how faithful the layout is to the data.")] = True,
-    escape_formulas: options.EscapeFormulas = False,
-    force: options.Force = False,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    printing: options.PrintOptions,
 ) -> None:
-    """Compute a layout of the points in a file, and write a table of coordinates, a plot and an interactive page.
+    """Compute a layout of the points in a file. Write a table of coordinates, a plot and an interactive page.
 
     Numeric columns, except the label and the id, are the features; all other
     columns are kept as metadata. Without --out, --plot, --html or --save-model,
@@ -123,93 +56,65 @@ def embed(  # noqa: PLR0913
 
     snekhorn embed folder-of-blocks --workers 4 --checkpoint state
     """
-    with session(as_json=as_json, quiet=quiet, debug=debug) as run:
+    with session(**vars(printing)) as run:
         check_input(input)
-        check_jobs(jobs)
-        values = LayoutValues(
-            parse_perplexities(perplexity) or [DEFAULT_PERPLEXITY],
-            parse_exaggerations(exaggeration) or [DEFAULT_EXAGGERATION],
-        )
-        outputs = Outputs(out, plot, html, save_model, tables=(*LAYOUT_SUFFIXES, H5AD))
-        outputs = outputs if outputs.paths else default_outputs(input, method)
-        colors = tuple(split(color, "--color") or ())
-        source = Source.of(
-            input,
-            columns=columns,
-            exclude=exclude,
-            label=label,
-            id=id,
-            rep=rep,
-            vector=vector,
-            metadata=metadata,
-            missing=missing,
-            transpose=transpose,
-            colors=colors,
-        )
-        outputs.check(source.files, force=force, several=values.several)
-        _check_page(outputs, image, dimensions)
-        cluster = Cluster(workers, dask)
-        cluster.check(method, several=values.several)
-        if checkpoint is not None:
-            _check_checkpoint(run, checkpoint, several=values.several)
-        model = cluster.model(
-            method,
-            n_components=dimensions,
-            metric=metric,
-            balance=parse_balance(balance),
-            self_loops=self_loops,
-            max_iter=max_iter,
-            tol=tol,
-            init=init,
-            n_jobs=jobs,
-            max_memory=max_memory,
-            random_state=seed,
-            verbose=run.shows_progress,
-            checkpoint=checkpoint,
-        )
+        check_jobs(preparation.jobs)
+        colors = tuple(split(display.color, "--color") or ())
+        origin = Source.of(input, source, metadata=metadata, colors=colors)
+        outputs = files.outputs(input, method, origin.files, display.image)
+        cluster.check(method.method, several=method.values.several)
+        model = _model(run, method, preparation, cluster)
         with cluster.connected(run) as client:
-            points = read_points(
-                run,
-                source,
-                metric=metric,
-                pca=pca,
-                standardize=standardize,
-                seed=seed,
-                n_jobs=jobs,
-                check_resources=model.check_resources if client is None else None,
-            )
-            _check_colors(points.table, colors)
+            table = read_input(run, origin, preparation.metric)
+            _check_colors(table, colors)
             if outputs.table:
-                check_all_kept(outputs.table, points.table, source=input)
-            thumbnails = read_images(points.table, image, source)
-            fitted = _fit(run, model, points.X, values, client)
-        report = LayoutReport.of(input, method, points, fitted)
+                check_all_kept(outputs.table, table, source=input)
+            thumbnails = read_images(table, display.image, origin)
+            check_resources = model.check_resources if client is None else None
+            points = prepare_points(run, origin, table, preparation, check_resources=check_resources)
+            fitted = _fit(run, model, points.X, method.values, client)
+        report = LayoutReport.of(input, method.method, points, fitted)
         if scores and not run.interrupted:
-            _measure(run, report, points, fitted, metric, jobs)
+            _measure(run, report, points, fitted, preparation)
         shown: dict[str, Any] = {
-            "colors": colors or ((label,) if label else ()),
-            "title": input.name if title is None else title,
-            "metric": metric,
+            "colors": colors or ((source.label,) if source.label else ()),
+            "title": input.name if display.title is None else display.title,
+            "metric": preparation.metric,
             "thumbnails": thumbnails,
+            "escape_formulas": files.escape_formulas,
         }
         if outputs.html:
             note_page(run, points.X.shape[0], data=True)
-        write_each(run, _writers(outputs, report, points, fitted, escape_formulas=escape_formulas, **shown))
+        write_each(run, _writers(outputs, report, points, fitted, **shown))
         if outputs.table and report.scores and not points.scored_by_components:
-            _note_command(run, source, outputs.table, standardize=standardize, metric=metric)
+            _note_command(run, origin, outputs.table, preparation)
         run.result(report.facts(outputs), report.text(outputs, run))
 
 
-def _check_page(outputs: Outputs, image: str | None, dimensions: int) -> None:
-    """Raise if the page cannot show what was requested."""
-    if image is not None and outputs.html is None:
-        raise InputError(f"--image {image} is shown on the page, which was not requested; pass --html.")
-    if dimensions != 2 and outputs.html is not None:
-        raise InputError(f"the page is 2-dimensional, but --dimensions is {dimensions}; use --out or --plot.")
+def _model(run: Session, method: MethodOptions, preparation: options.PreparationOptions, cluster: Cluster) -> Any:
+    """Return the estimator, not fitted; raise if its parameters are invalid."""
+    if method.checkpoint is not None:
+        _check_checkpoint(run, method.checkpoint, several=method.values.several)
+    return cluster.model(
+        method.method,
+        n_components=method.dimensions,
+        metric=preparation.metric,
+        balance=parse_balance(method.balance),
+        self_loops=method.self_loops,
+        max_iter=method.max_iter,
+        tol=method.tol,
+        init=method.init,
+        n_jobs=preparation.jobs,
+        max_memory=method.max_memory,
+        random_state=preparation.seed,
+        verbose=run.shows_progress,
+        checkpoint=method.checkpoint,
+    )
 
 
-def _note_command(run: Session, source: Source, table: Path, *, standardize: bool, metric: str) -> None:
+def _note_command(run: Session, source: Source, table: Path, preparation: options.PreparationOptions) -> None:
     """Print the command that computes the scores again, unless it is the plain one."""
+    standardize, metric = preparation.standardize, preparation.metric
     if standardize or metric not in ("sqeuclidean", "euclidean"):
         command = source.evaluate_command(table, standardize=standardize, metric=metric)
         run.note(f"to compute these scores again: {command}")
@@ -275,15 +180,15 @@ def _measure(
     report: LayoutReport,
     points: Points,
     fitted: dict[str, NeighborEmbedding],
-    metric: str,
-    jobs: int | None,
+    preparation: options.PreparationOptions,
 ) -> None:
     """Score the layouts; an error here must not discard them."""
     layouts = [model.embedding_ for model in fitted.values()]
-    metric = "euclidean" if metric == "sqeuclidean" else metric
+    metric = "euclidean" if preparation.metric == "sqeuclidean" else preparation.metric
     with run.stage("scores", "computing the scores"):
         try:
-            report.scores = measure(run, points.scored(), layouts, points.table, metric=metric, n_jobs=jobs)
+            how = {"metric": metric, "n_jobs": preparation.jobs}
+            report.scores = measure(run, points.scored(), layouts, points.table, **how)
         except KeyboardInterrupt:
             run.interrupted = True
             run.note("interrupted; the layout is kept, without scores")

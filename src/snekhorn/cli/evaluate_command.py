@@ -26,19 +26,12 @@ if TYPE_CHECKING:
 Order = NDArray[np.intp]
 
 
-def evaluate(  # noqa: PLR0913
+def evaluate(
     input: options.Input,
     embedding: options.Layout,
     *,
-    label: options.Label = None,
-    id: options.Id = None,
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    vector: options.Vector = None,
-    rep: options.Rep = None,
+    source: options.SourceOptions,
     metadata: options.Metadata = None,
-    missing: options.Missing = "error",
-    transpose: options.Transpose = False,
     standardize: options.Standardize = False,
     coordinates: options.Coordinates = None,
     metric: options.Metric = "euclidean",
@@ -47,11 +40,9 @@ def evaluate(  # noqa: PLR0913
         typer.Option(min=2, help="Number of points to sample.  (default: all up to 5,000, otherwise 1,000)"),
     ] = None,
     jobs: options.Jobs = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    printing: options.PrintOptions,
 ) -> None:
-    """Measure how faithful a layout is to its data; the layout may come from any program.
+    """Measure how faithful a layout is to its data. The layout may come from any program.
 
     Rows are matched by the --id column, or by another column that identifies the rows in
     both files. Without such a column, both files must list the points in the
@@ -59,7 +50,7 @@ def evaluate(  # noqa: PLR0913
 
     snekhorn evaluate cells.csv cells.tsnekhorn.parquet --label type
     """
-    with session(as_json=as_json, quiet=quiet, debug=debug) as run:
+    with session(**vars(printing)) as run:
         for path in (input, embedding):
             check_input(path)
         check_jobs(jobs)
@@ -67,27 +58,17 @@ def evaluate(  # noqa: PLR0913
         from ..geometry.preprocessing import Preprocessing
 
         check_metric(metric)
-        source = Source.of(
-            input,
-            columns=columns,
-            exclude=exclude,
-            label=label,
-            id=id,
-            rep=rep,
-            vector=vector,
-            metadata=metadata,
-            missing=missing,
-            transpose=transpose,
-        )
         with run.stage("read", f"reading {input} and {embedding}"):
-            table = source.read()
+            table = Source.of(input, source, metadata=metadata).read()
             found = read_layouts(embedding, columns=split(coordinates, "--coordinates"))
             _check_lengths(input, embedding, table, found)
-            order = _match_rows(run, input, embedding, table, found, asked=id is not None)
+            for note in table.notes:
+                run.note(note)
+            order = _match_rows(run, input, embedding, table, found, asked=source.id is not None)
         if not standardize:
             note_unequal_columns(run, table.X, table.columns, metric)
-        if standardize or missing == "median":
-            rule: Any = "median" if missing == "median" else "error"
+        if standardize or source.missing == "median":
+            rule: Any = "median" if source.missing == "median" else "error"
             table.X = Preprocessing(standardize=standardize, missing=rule).fit_transform(table.X)
         with run.stage("scores", "computing the scores"):
             layouts = [Z[order] for Z in found.layouts.values()]

@@ -14,7 +14,7 @@ from ..errors import InputError, first_few, option_text
 from ..geometry.point_blocks import MANY_COLUMNS, PointBlocks
 from ..io.missing_values import Rule
 from ..io.table_files import has_numbered_columns
-from .options import split
+from .options import PreparationOptions, RoleOptions, split
 from .session import Session
 
 if TYPE_CHECKING:
@@ -44,9 +44,10 @@ class Source:
     colors: tuple[str, ...] = ()  # genes of an H5AD file to add to the metadata
 
     @classmethod
-    def of(cls, path: Path, *, columns: list[str] | None, exclude: list[str] | None, **roles: Any) -> Source:
+    def of(cls, path: Path, options: RoleOptions, **others: Any) -> Source:
         """Build the source from the options of a command, in which columns are separated by commas."""
-        return cls(path, columns=split(columns, "--columns"), exclude=split(exclude, "--exclude"), **roles)
+        lists = {name: split(getattr(options, name, None), f"--{name}") for name in ("columns", "exclude")}
+        return cls(path, **{**vars(options), **lists, **others})
 
     @property
     def files(self) -> list[Path]:
@@ -130,9 +131,10 @@ class Points:
         if self.dominant is not None:
             return f"these scores depend mostly on column {self.dominant!r}; see the notes above"
         if doubtful := self.table.doubtful:
-            columns = "column" if len(doubtful) == 1 else "columns"
-            named = f"{columns} {first_few(doubtful)}, probably not meant as features"
-            return f"these scores depend on {named}; see the notes above"
+            one = len(doubtful) == 1
+            named = f"column{'s' * (not one)} {first_few(doubtful)}"
+            meant = "a feature" if one else "features"
+            return f"these scores depend on {named}, probably not meant as {meant}; see the notes above"
         return ""
 
     def kept_features(self, colors: Iterable[str]) -> list[str]:
@@ -149,24 +151,9 @@ class Points:
         return self.preprocessing.before_reduction(self.table.X)
 
 
-def read_points(
-    run: Session,
-    source: Source,
-    *,
-    metric: str,
-    pca: int | None,
-    standardize: bool,
-    seed: int,
-    n_jobs: int | None,
-    check_resources: Callable[[Any], None] | None = None,
-) -> Points:
-    """Read a file, standardise its columns if requested, and reduce many columns to principal components.
-
-    `check_resources` raises if points of this shape and type need too much memory. It is called before they are read,
-    if they are read by blocks.
-    """
+def read_input(run: Session, source: Source, metric: str) -> Table:
+    """Check the metric, read a file, and print notes about it."""
     from ..geometry.distance_metrics import check_metric
-    from ..geometry.preprocessing import Preprocessing
 
     check_metric(metric)
     with run.stage("read", f"reading {source.path}"):
@@ -174,21 +161,39 @@ def read_points(
         for note in table.notes:
             run.note(note)
     note_label_like_id(run, table)
-    n, p = table.X.shape
-    if n < 2:
+    if table.X.shape[0] < 2:
         raise InputError(f"{source.path} has 1 row; a layout needs at least 2 points.")
+    return table
+
+
+def prepare_points(
+    run: Session,
+    source: Source,
+    table: Table,
+    preparation: PreparationOptions,
+    *,
+    check_resources: Callable[[Any], None] | None = None,
+) -> Points:
+    """Standardise the columns of a table if requested, and reduce many columns to principal components.
+
+    `check_resources` raises if points of this shape and type need too much memory. It is called before they are read,
+    if they are read by blocks.
+    """
+    from ..geometry.preprocessing import Preprocessing
+
+    metric, standardize, median = preparation.metric, preparation.standardize, source.missing == "median"
+    n, p = table.X.shape
     default = MANY_COLUMNS if metric in ("sqeuclidean", "euclidean") else 0
-    n_components = default if pca is None else pca
+    n_components = default if preparation.pca is None else preparation.pca
     if isinstance(table.X, PointBlocks) and check_resources is not None:
         check_resources(table.X.outline(n_components or None))
-    median = source.missing == "median"
     dominant = None if standardize else note_unequal_columns(run, table.X, table.columns, metric)
     preprocessing = Preprocessing(
         standardize=standardize,
         missing="median" if median else "error",
         n_components=n_components or None,
-        random_state=seed,
-        n_jobs=n_jobs,
+        random_state=preparation.seed,
+        n_jobs=preparation.jobs,
     )
     names = source.column_names(table)
     if 0 < n_components < min(n, p):

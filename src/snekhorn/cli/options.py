@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -168,6 +169,46 @@ Coordinates = Annotated[
         help="Coordinate columns, separated by commas; of an H5AD file, entries of obsm.  (default: leading x, y and z)"
     ),
 ]
+
+
+@dataclass(frozen=True)
+class RoleOptions:
+    """Options about the columns of a file."""
+
+    label: Label = None
+    id: Id = None
+    exclude: Exclude = None
+    vector: Vector = None
+    rep: Rep = None
+    transpose: Transpose = False
+
+
+@dataclass(frozen=True)
+class SourceOptions(RoleOptions):
+    """Options about a file of points."""
+
+    columns: Columns = None
+    missing: Missing = "error"
+
+
+@dataclass(frozen=True)
+class PreparationOptions:
+    """Options about the points before the layout or the affinity is computed."""
+
+    metric: Metric = "sqeuclidean"
+    pca: Pca = None
+    standardize: Standardize = False
+    seed: Seed = 0
+    jobs: Jobs = None
+
+
+@dataclass(frozen=True)
+class PrintOptions:
+    """Options about what a command prints."""
+
+    as_json: Json = False
+    quiet: Quiet = False
+    debug: Debug = False
 
 
 def split(values: list[str] | None, option: str) -> list[str] | None:

@@ -29,7 +29,6 @@ PLOTS = (".png", ".svg", ".pdf")
 PAGES = (".html",)
 MODELS = (".npz",)
 MAX_COMPARED = 200_000  # points of a page with neighbours in the data, which would make larger pages slow to open
-SECONDS_PER_YEAR = 365.2425 * 86400.0  # dates are coloured by year, as a decimal number
 NANOSECONDS_PER_HOUR = 3.6e12  # times of day are coloured by hour, as a decimal number
 
 
@@ -184,7 +183,7 @@ def draw(
 
 
 def color_values(metadata: pa.Table, name: str) -> Any:
-    """Return the values of a column to colour by; dates become decimal years, and times of day hours."""
+    """Return the values of a column to colour by; times of day become hours."""
     values = column_values(metadata, name)
     kind = metadata.schema.field(name).type
     if not pa.types.is_temporal(kind):
@@ -192,7 +191,7 @@ def color_values(metadata: pa.Table, name: str) -> Any:
     if pa.types.is_time(kind):
         nanoseconds = metadata.column(name).cast(pa.time64("ns")).cast(pa.int64())
         return nanoseconds.to_numpy().astype(float) / NANOSECONDS_PER_HOUR
-    return values.astype("datetime64[s]").astype(float) / SECONDS_PER_YEAR + 1970.0
+    return values.astype("datetime64[us]")
 
 
 def save_model(model: NeighborEmbedding, points: Points, file: Path) -> None:

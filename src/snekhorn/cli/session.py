@@ -32,13 +32,15 @@ OPTIONS = {
     "n_components": "--dimensions",
     "self_loops": "--self-loops",
     "tol": "--tol",
+    "balance": "--balance",
+    "metric": "--metric",
 }
-# Quoted names and file names come from the user and stay unchanged. "tol" also occurs in explanations, so it counts as
-# a parameter only at the start of a message.
+# Quoted names and file names come from the user and stay unchanged. Words such as "tol" also occur in explanations, so
+# they count as parameters only at the start of a message.
 PARAMETERS = re.compile(
     r"(?<!\w)'[^']*'"
     r"|(?<![\w/.-])(?P<name>n_jobs|max_memory|random_state|max_iter|n_components|self_loops)(?![\w/-]|\.\w)"
-    r"|^(?P<word>tol)(?= must)"
+    r"|^(?P<word>tol|balance|metric)(?= must)"
 )
 _program_start: list[float] = []  # empty if a command does not run as a program of its own
 

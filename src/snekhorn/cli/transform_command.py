@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,9 +22,6 @@ from .input_points import Source
 from .output_files import MODELS, Outputs, draw, note_page, write_each
 from .session import Session, session
 
-Rep = Annotated[
-    str | None, typer.Option("--rep", help="H5AD only: entry of obsm to use, or X.  (default: as for the model)")
-]
 Plot = Annotated[
     Path | None, typer.Option("--plot", help="Plot of the new points, above the others in grey: .png, .svg or .pdf.")
 ]
@@ -32,32 +29,34 @@ Html = Annotated[Path | None, typer.Option("--html", help="Interactive page of t
 ModelFile = Annotated[Path, typer.Argument(help="Model from 'snekhorn embed --save-model'.", show_default=False)]
 
 
-def transform(  # noqa: PLR0913
+@dataclass(frozen=True)
+class NewPointOptions(options.RoleOptions):
+    """Options about the columns of a file of new points."""
+
+    rep: Annotated[
+        str | None, typer.Option("--rep", help="H5AD only: entry of obsm to use, or X.  (default: as for the model)")
+    ] = None
+
+
+def transform(
     model: ModelFile,
     input: options.Input,
     *,
     out: options.TableFile,
-    label: options.Label = None,
-    id: options.Id = None,
-    exclude: options.Exclude = None,
-    vector: options.Vector = None,
-    rep: Rep = None,
+    roles: NewPointOptions,
     metadata: options.Metadata = None,
-    transpose: options.Transpose = False,
     plot: Plot = None,
     html: Html = None,
     jobs: options.Jobs = None,
     escape_formulas: options.EscapeFormulas = False,
     force: options.Force = False,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    printing: options.PrintOptions,
 ) -> None:
-    """Place new points in a saved layout, each independently of the others. The layout does not change.
+    """Place new points in a saved layout. Each is placed independently of the others, and the layout does not change.
 
     snekhorn transform digits.npz new.csv --out placed.parquet --plot placed.png
     """
-    with session(as_json=as_json, quiet=quiet, debug=debug) as run:
+    with session(**vars(printing)) as run:
         _check_model_file(model)
         check_input(input)
         check_jobs(jobs)
@@ -67,28 +66,12 @@ def transform(  # noqa: PLR0913
 
         with run.stage("read", f"reading {model} and {input}"):
             fitted, source = load_with_source(model)
-            old = _steps(fitted)[-1].embedding_
+            layout = _steps(fitted)[-1]
+            old = layout.embedding_
             _check_drawable(old, outputs)
             for step in _steps(fitted):
                 step.set_params(n_jobs=jobs)
-            if input.name.lower().endswith(".h5ad"):
-                rep = source.get("rep") if rep is None else rep
-            if vector is None and can_have_lists(input):
-                vector = source.get("vector")
-            fills_in = any(getattr(step, "missing", None) == "median" for step in _steps(fitted))
-            new = Source.of(
-                input,
-                columns=None,
-                exclude=exclude,
-                label=label,
-                id=id,
-                rep=rep,
-                of_model=True,
-                vector=vector,
-                metadata=metadata,
-                missing="median" if fills_in else source.get("missing", "error"),
-                transpose=transpose,
-            )
+            new = _source(input, roles, metadata, source, fitted)
             table, X = _read_new_points(run, fitted, new)
             for note in table.notes:
                 run.note(note)
@@ -100,15 +83,34 @@ def transform(  # noqa: PLR0913
             out: partial(write_layouts, placed, escape_formulas=escape_formulas)
         }
         if plot is not None:
-            writers[plot] = partial(draw, placed, color=label, title=input.name, background=old)
+            writers[plot] = partial(
+                draw,
+                placed,
+                color=roles.label,
+                title=input.name,
+                heading=f"{type(layout).__name__}, perplexity {layout.perplexity_:g}",
+                background=old,
+            )
         if html is not None:
             note_page(run, len(old) + len(Z), data=False)
-            writers[html] = partial(_write_page, placed, old, label, input.name)
+            writers[html] = partial(_write_page, placed, old, roles.label, input.name)
         write_each(run, writers)
         files = {kind: str(path) for kind, path in outputs.paths.items()}
         facts = {"model": str(model), "input": str(input), "n_points": len(Z), "files": files}
         shown = [f"{f'{kind}:':<7} {path}" for kind, path in files.items()]
         run.result(facts, "\n".join([f"{len(Z):,} points placed", *shown]))
+
+
+def _source(path: Path, roles: NewPointOptions, metadata: Path | None, of_model: dict[str, Any], fitted: Any) -> Source:
+    """Return the source of new points, to be read like those of the model unless the options differ."""
+    rep, vector = roles.rep, roles.vector
+    if path.name.lower().endswith(".h5ad") and rep is None:
+        rep = of_model.get("rep")
+    if can_have_lists(path) and vector is None:
+        vector = of_model.get("vector")
+    fills_in = any(getattr(step, "missing", None) == "median" for step in _steps(fitted))
+    missing = "median" if fills_in else of_model.get("missing", "error")
+    return Source.of(path, roles, rep=rep, vector=vector, metadata=metadata, missing=missing, of_model=True)
 
 
 def _check_model_file(path: Path) -> None:

@@ -15,6 +15,7 @@ from ..runtime.checks import check_nonnegative
 from ..runtime.execution import Execution
 
 STRONGEST = 1e4  # pull; with stronger springs, the layout may stop before it has reached its size
+STRONGEST_WITH_ADAM = 10.0  # pull; Adam's steps do not become shorter along stiffer springs, so it would not settle
 RESOLUTION = 1e-3  # distance between coordinates; the kernels have width 1, so a larger one would change Q
 
 
@@ -41,10 +42,9 @@ class EarlierLayout:
 
     @classmethod
     def checked(
-        cls, align: Any, align_rows: Any, pull: Any, shape: tuple[int, int], dtype: Any
+        cls, align: Any, align_rows: Any, pull: float, shape: tuple[int, int], dtype: Any
     ) -> EarlierLayout | None:
         """Check the arguments of `fit`, for a layout of this shape and type; return None without an earlier layout."""
-        pull = check_nonnegative(pull, "pull")
         if align is None:
             for name, value in (("align_rows", align_rows), ("pull", pull or None)):
                 if value is not None:
@@ -82,6 +82,17 @@ class EarlierLayout:
         Distances within the layout do not change, because Q depends on them.
         """
         return Similarity.closest(Z, self.positions, self.known, execution, scale=False)(Z) + self.centre
+
+
+def check_pull(pull: Any, optimizer: str) -> float:
+    """Return the strength of springs, checked; raise if the optimiser cannot follow such springs."""
+    strength: float = check_nonnegative(pull, "pull")
+    if optimizer == "adam" and strength > STRONGEST_WITH_ADAM:
+        raise InputError(
+            f"pull must be at most {STRONGEST_WITH_ADAM:g} with optimizer='adam', got {strength:g}; use "
+            "optimizer='momentum' for stronger springs."
+        )
+    return strength
 
 
 def _check_positions(align: Any, d: int) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ..errors import InputError, reported_as_input_errors
-from ..geometry.inputs import check_affinity_matrix, check_finite, is_frame, naming_text
+from ..geometry.inputs import check_affinity_matrix, check_finite, is_frame, naming_column
 from ..geometry.point_blocks import MANY_COLUMNS, PointBlocks, as_blocks
 from ..geometry.preprocessing import Preprocessing
 from ..runtime.sparse_format import check_sparse
@@ -43,7 +43,7 @@ class EmbeddingInput(EmbeddingParameters):
             return self._read_training_blocks(blocks) if reset else self._read_new_blocks(blocks)
         check_sparse(X, "X")
         frame = X if is_frame(X) else None
-        with reported_as_input_errors(), naming_text(X, "X"):
+        with reported_as_input_errors(), naming_column(X, "X"):
             X = validate_data(
                 self,
                 X,

@@ -19,19 +19,19 @@ from ..embedding.schedule import Schedule, make_optimizer
 from ..embedding.springs import Springs
 from ..errors import InputError
 from ..geometry.inputs import check_layout, check_squares
-from ..runtime.checks import check_count, check_nonnegative
+from ..runtime.checks import check_count
 from ..runtime.execution import choose_execution, one_blas_thread
 from ..runtime.interrupts import delayed_interrupts
 from ..runtime.memory import limited_memory
 from .checkpoints import Checkpoint, fingerprint, fit_affinity
-from .earlier_layout import EarlierLayout
+from .earlier_layout import EarlierLayout, check_pull
 from .html_representation import FittedRepresentation
 from .layout_warnings import warn_of_layout
 from .point_placement import PointPlacement
 from .resources import count_points
 
 SEE_HERE = "Parameters and attributes are those of `snekhorn.estimators.NeighborEmbedding`."
-PULL, SETTLING_ITER = 0.01, 100  # of `extend`; a stronger pull or fewer iterations keep new groups from making room
+PULL, SETTLING_ITER = 0.02, 100  # of `extend`; a stronger pull or fewer iterations keep new groups from making room
 
 Self = TypeVar("Self", bound="NeighborEmbedding")
 
@@ -160,7 +160,7 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         pull : float, default=0.0
             Strength of springs that keep the shape of the earlier layout, in any position and scale. With a positive
             value, the descent starts from the earlier layout. The attraction of all neighbours of a point together has
-            a strength of 1. The largest value is 10,000.
+            a strength of 1. The largest value is 10,000, or 10 with `optimizer="adam"`.
 
         Returns
         -------
@@ -168,7 +168,7 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
             The fitted estimator.
         """
         with self._restored_after_errors():
-            self._fit(X, align=align, align_rows=align_rows, pull=pull)
+            self._fit(X, align=align, align_rows=align_rows, pull=check_pull(pull, self.optimizer))
         return self
 
     def fit_transform(
@@ -190,9 +190,9 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         ----------
         X : array of shape (m, p)
             Features of the new points.
-        pull : float, default=0.01
+        pull : float, default=0.02
             Strength of the springs: 0 lets the old points move freely, 1 almost fixes them. The attraction of all
-            neighbours of a point together has a strength of 1.
+            neighbours of a point together has a strength of 1. With `optimizer="adam"`, the largest value is 10.
         max_iter : int, default=100
             Maximum number of iterations.
 
@@ -202,7 +202,7 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
             The estimator, fitted to all points.
         """
         with self._restored_after_errors():
-            self._extend(X, check_nonnegative(pull, "pull"), check_count(max_iter, "max_iter"))
+            self._extend(X, check_pull(pull, self.optimizer), check_count(max_iter, "max_iter"))
         return self
 
     def save(self, path: Any) -> None:

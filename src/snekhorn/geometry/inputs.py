@@ -26,7 +26,7 @@ def check_points(X: Any, *, name: str = "X") -> Any:
     """Return X as a finite 2-D float array or CSR matrix with at least two rows; float32 stays float32."""
     check_sparse(X, name)
     frame = X if is_frame(X) else None
-    with reported_as_input_errors(), naming_text(X, name):
+    with reported_as_input_errors(), naming_column(X, name):
         X = check_array(
             X,
             accept_sparse="csr",
@@ -43,30 +43,36 @@ def check_points(X: Any, *, name: str = "X") -> Any:
 
 
 def is_frame(X: Any) -> bool:
-    """Return whether X is a pandas data frame, whose rows and columns have names."""
-    return hasattr(X, "iloc") and hasattr(X, "columns")
+    """Return whether X is a data frame of pandas or polars, whose columns have names."""
+    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))
+
+
+def _columns(frame: Any) -> Iterator[tuple[Any, Any]]:
+    """Return the names and the values of the columns of a data frame."""
+    for place, name in enumerate(frame.columns):
+        yield name, frame.iloc[:, place] if hasattr(frame, "iloc") else frame[:, place]
 
 
 @contextmanager
-def naming_text(X: Any, name: str) -> Iterator[None]:
-    """If a data frame cannot be converted to numbers, name the column that holds text."""
+def naming_column(X: Any, name: str) -> Iterator[None]:
+    """If a data frame cannot be converted to numbers, name the column that holds something else."""
     try:
         yield
     except (TypeError, ValueError) as error:
-        for place in range(X.shape[1]) if is_frame(X) else ():
-            for value in X.iloc[:, place]:
-                if isinstance(value, str) and not _is_number(value):
+        for column, values in _columns(X) if is_frame(X) else ():
+            for value in values:
+                if value is not None and not _is_number(value):
+                    found = f"text, such as {value!r}" if isinstance(value, str) else f"{type(value).__name__} objects"
                     raise InputError(
-                        f"column {X.columns[place]!r} of {name} holds text, such as {value!r}; drop the column, or "
-                        "encode it as numbers."
+                        f"column {column!r} of {name} holds {found}; drop the column, or encode it as numbers."
                     ) from error
         raise
 
 
-def _is_number(text: str) -> bool:
+def _is_number(value: Any) -> bool:
     try:
-        float(text)
-    except ValueError:
+        float(value)
+    except (TypeError, ValueError):
         return False
     return True
 
@@ -74,7 +80,7 @@ def _is_number(text: str) -> bool:
 def check_finite(X: Any, name: str, *, frame: Any = None) -> Any:
     """Raise if X, dense or sparse, contains NaN or infinity; return it without duplicate or unsorted sparse entries.
 
-    If X comes from a data frame, the error gives the names of the row and the column.
+    If X comes from a data frame, the error gives the names of the row, if rows have names, and the column.
 
     SciPy would sort the entries of the caller's matrix in place, which fails if its arrays are read-only.
     """
@@ -86,8 +92,9 @@ def check_finite(X: Any, name: str, *, frame: Any = None) -> Any:
         block = values[start : start + ROWS_AT_ONCE]
         if not np.isfinite(block).all():
             row, column = np.argwhere(~np.isfinite(block))[0]
-            place = (start + row, column) if frame is None else (frame.index[start + row], repr(frame.columns[column]))
-            where = "" if sparse.issparse(X) else f" at row {place[0]}, column {place[1]}"
+            named_row = frame.index[start + row] if hasattr(frame, "index") else start + row
+            named_column = column if frame is None else repr(frame.columns[column])
+            where = "" if sparse.issparse(X) else f" at row {named_row}, column {named_column}"
             raise InputError(
                 f"{name} contains {block[row, column]}{where}; NaN and infinity are not allowed. "
                 "Drop such rows, or impute the values."

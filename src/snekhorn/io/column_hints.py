@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ..colors import DISTINCT
 from ..errors import first_few, option_text
+from ..geometry.point_blocks import PointBlocks
 from .table import Table, Wanted
 
 LABEL_NAMES = (
@@ -23,6 +27,7 @@ DATED = re.compile(r"(date|time|day|year|_at$|^at$|timestamp)", re.IGNORECASE)
 MIN_ROWS = 5  # with fewer rows, consecutive numbers may be measurements
 MOST_CODES = 20  # distinct whole numbers of a column of codes; counts often have more
 POINTS_PER_CLASS = 5  # on average; with fewer, a column is not a label
+COUNTS_SAMPLE, MANY_COUNTS = 200, 50  # rows examined for raw counts, and the smallest maximum that looks like them
 WIDE = 10  # columns per row above which the points may be in columns
 
 
@@ -33,7 +38,7 @@ def column_notes(table: Table, wanted: Wanted) -> tuple[list[str], list[str]]:
     """
     X, names = np.asarray(table.X), table.columns
     if len(X) < MIN_ROWS:
-        return _label_notes(table, wanted, []), []
+        return label_notes(table, wanted), []
     ids = [name for j, name in enumerate(names) if table.id is None and _counts_rows(name, X[:, j])]
     notes = [
         f"column {name!r} is used as a feature; if it names the rows, pass {option_text('--id', name)}" for name in ids
@@ -53,7 +58,24 @@ def column_notes(table: Table, wanted: Wanted) -> tuple[list[str], list[str]]:
             f"{_columns(codes)} like codes (few distinct whole numbers); for classes, pass {labels}; otherwise, "
             f"consider {option_text('--exclude', *codes[:8])}"
         )
-    return [*notes, *_label_notes(table, wanted, codes), *_orientation_notes(table)], doubtful
+    return [*notes, *label_notes(table, wanted, codes), *_orientation_notes(table)], doubtful
+
+
+def counts_note(X: Any) -> str | None:
+    """Return a note if X, dense, sparse or in blocks, looks like raw counts, of which a few genes would dominate."""
+    if isinstance(X, PointBlocks):
+        some: Any = X.read(0, min(COUNTS_SAMPLE, X.shape[0]))
+    else:
+        some = (X if not sparse.issparse(X) or X.format in ("csr", "csc") else X.tocsr())[:COUNTS_SAMPLE]
+    values = np.asarray(some.data if sparse.issparse(some) else some)
+    if values.dtype.kind not in "biuf" or not values.size or values.min() < 0 or values.max() < MANY_COUNTS:
+        return None
+    if (values != np.round(values)).any():
+        return None
+    return (
+        f"X holds whole numbers up to {values.max():g}, like raw counts, in which a few genes dominate all distances; "
+        "run scanpy.pp.normalize_total, scanpy.pp.log1p and scanpy.pp.pca first"
+    )
 
 
 def _columns(names: list[str]) -> str:
@@ -100,8 +122,8 @@ def _has_codes(x: NDArray[np.float64]) -> bool:
     return 2 <= n_values <= MOST_CODES and POINTS_PER_CLASS * n_values <= len(x)
 
 
-def _label_notes(table: Table, wanted: Wanted, codes: list[str]) -> list[str]:
-    """Return a note about columns that are probably labels, if no label was given."""
+def label_notes(table: Table, wanted: Wanted, codes: Sequence[str] = ()) -> list[str]:
+    """Return notes about columns that are probably labels, if no label was given; `codes` have their own note."""
     if wanted.label is not None:
         return []
     notes = [

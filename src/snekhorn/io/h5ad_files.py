@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from ..errors import InputError, did_you_mean, first_few
 from ..geometry.point_blocks import LARGE, PointBlocks, as_blocks
 from ..runtime.checks import is_missing
 from ..runtime.sparse_format import check_sparse
+from .column_hints import counts_note
 from .h5_scan import check_h5
 from .matrix_files import select_features
 from .table import HEX_COLOR, PALETTE, Table, Wanted, feature_values, reading
@@ -36,14 +37,18 @@ def read_h5ad(path: Path, wanted: Wanted, rep: str | None = None) -> Table:
     return table
 
 
-def read_entries(path: Path, choose: Callable[[list[str]], list[str]]) -> tuple[dict[str, Any], pa.Table]:
-    """Read the entries of obsm that `choose` selects by name, and obs with the names of the cells."""
+def read_entries(
+    path: Path, choose: Callable[[list[str]], list[str]], colors: Iterable[str] = ()
+) -> tuple[dict[str, Any], pa.Table]:
+    """Read the entries of obsm that `choose` selects by name, and obs with the names of the cells and these genes."""
     with reading(path, "H5AD"):
         adata = _opened(path)
         try:
             names = choose(list(adata.obsm))
             entries = {name: _as_numbers(path, f"obsm[{name!r}]", adata.obsm[name]) for name in names}
-            return entries, _with_colors(pa.table(_obs_columns(adata)[1]), adata)
+            columns = _obs_columns(adata)[1]
+            _add_genes(path, adata, columns, colors, ())
+            return entries, _with_colors(pa.table(columns), adata)
         finally:
             adata.file.close()
 
@@ -79,15 +84,9 @@ def _anndata_table(path: Path, adata: Any, wanted: Wanted, rep: str | None) -> T
     cell, columns = _obs_columns(adata)
     wanted.check_roles(path, columns, kind="obs column")
     notes = [f"using {source} as features"]
-    for name in wanted.colors:
-        if name in columns or name in names or name in wanted.elsewhere:
-            continue
-        if (found := _gene(path, adata, name)) is None:
-            genes = adata.var_names if adata.raw is None else adata.raw.var_names
-            remedy = did_you_mean(name, map(str, [*columns, *names, *genes]))
-            raise InputError(f"--color: {path} has neither a column nor a gene {name!r}; {remedy}")
-        columns[name], place = found
-        notes.append(f"the values of gene {name!r} are those of {place}")
+    if rep == "X" and wanted.columns is None and (note := counts_note(X)):
+        notes.append(note)
+    notes += _add_genes(path, adata, columns, wanted.colors, [*wanted.elsewhere, *names])
     id = wanted.id if wanted.id in columns else cell
     label = wanted.label if wanted.label in columns else None
     return Table(X, names, _with_colors(pa.table(columns), adata), id, label, notes, rep)
@@ -116,15 +115,48 @@ def _with_colors(metadata: pa.Table, adata: Any) -> pa.Table:
     return metadata
 
 
+def _add_genes(
+    path: Path, adata: Any, columns: dict[str, Any], colors: Iterable[str], others: Collection[str]
+) -> list[str]:
+    """Add to the columns the genes among the names to colour by; return notes about where their values come from.
+
+    `others` are names that are known elsewhere.
+    """
+    notes = []
+    for name in colors:
+        if name in columns or name in others:
+            continue
+        if (found := _gene(path, adata, name)) is None:
+            genes = adata.var_names if adata.raw is None else adata.raw.var_names
+            remedy = did_you_mean(name, map(str, [*columns, *others, *genes]))
+            raise InputError(f"--color: {path} has neither a column nor a gene {name!r}; {remedy}")
+        columns[name], place = found
+        notes.append(f"the values of gene {name!r} are those of {place}")
+    return notes
+
+
 def _gene(path: Path, adata: Any, name: str) -> tuple[Any, str] | None:
     """Return the values of a gene, and where they come from: raw if it exists, as in scanpy, otherwise X."""
     for place, part in (("raw.X", adata.raw), ("X", adata if _has_x(adata) else None)):
         if part is not None and name in part.var_names:
-            X, genes = _matrix(path, place, part.X), list(map(str, part.var_names))
+            genes = list(map(str, part.var_names))
+            at, X = genes.index(name), part.X
+            if getattr(X, "format", None) == "csc":  # of this format, a column can be read alone
+                at, X = 0, _stored_column(path, place, X, at)
+            else:
+                X = _matrix(path, place, X)
             if isinstance(X, PointBlocks):
                 X = X.in_file(str(path), genes, partial(reading, path, "H5AD"))
-            return pa.array(feature_values(X, genes.index(name)), from_pandas=True), place
+            return pa.array(feature_values(X, at), from_pandas=True), place
     return None
+
+
+def _stored_column(path: Path, source: str, X: Any, at: int) -> Any:
+    """Read one column of a matrix that is stored by columns."""
+    start, stop = map(int, X.group["indptr"][at : at + 2])
+    if not 0 <= start <= stop <= X.group["data"].shape[0]:
+        raise InputError(f"{source} of {path} is a corrupt sparse matrix: indptr does not increase; create it again.")
+    return _as_numbers(path, source, X[:, at : at + 1])
 
 
 def _has_x(adata: Any) -> bool:

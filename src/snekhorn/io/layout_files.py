@@ -107,16 +107,16 @@ def _write_table(table: pa.Table, file: Path) -> None:
         arrow_csv.write_csv(table, file, options)
 
 
-def read_layouts(path: Path, *, columns: list[str] | None = None) -> Layouts:
+def read_layouts(path: Path, *, columns: list[str] | None = None, colors: Iterable[str] = ()) -> Layouts:
     """Read a file written by `write_layouts`, or any table that starts with columns x and y.
 
     `columns` lists the coordinate columns if they have other names. The layouts of an H5AD file are the entries of
-    obsm that are named after a method, or those listed in `columns`.
+    obsm that are named after a method, or those listed in `columns`. Its genes become metadata if `colors` has them.
     """
     if path.is_dir():
         raise InputError(f"{path} is a folder; pass the name of a file.")
     if path.suffix.lower() == H5AD:
-        return _read_cells(path, columns)
+        return _read_cells(path, columns, colors)
     single = path.suffix.lower() == ".npy" or columns is not None
     table = read_table(path, columns=columns, leading=None if single else leading_coordinates)
     if single:
@@ -126,10 +126,10 @@ def read_layouts(path: Path, *, columns: list[str] | None = None) -> Layouts:
     return Layouts({key: _check_dimension(path, Z) for key, Z in layouts.items()}, table.metadata)
 
 
-def _read_cells(path: Path, names: list[str] | None) -> Layouts:
+def _read_cells(path: Path, names: list[str] | None, colors: Iterable[str]) -> Layouts:
     """Read layouts from the entries of obsm; if all are of one method, their keys are those of a table."""
     check_input(path)
-    entries, metadata = read_entries(path, partial(_layout_entries, path, names))
+    entries, metadata = read_entries(path, partial(_layout_entries, path, names), colors)
     parts = {name: (match[1], match[2] or "") if (match := ENTRY.fullmatch(name)) else (name, "") for name in entries}
     several = len({start for start, _ in parts.values()}) > 1
     layouts: dict[str, NDArray[Any]] = {}

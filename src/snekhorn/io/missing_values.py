@@ -73,7 +73,8 @@ def settle_missing(path: Path, table: Table, wanted: Wanted) -> None:
                 f"{path} has {_listed(found)}, but --missing median does not apply to sparse points; pass --missing "
                 "drop."
             )
-        table.notes.append(f"{_listed(found)} filled in with the median of the column")
+        filled = "the medians of the model" if wanted.of_model else "the median of their column"
+        table.notes.append(f"{_listed(found)} filled in with {filled}")
     else:
         if rows.all():
             raise InputError(f"every row of {path} has missing values ({_listed(found)}); pass --missing median.")

@@ -124,7 +124,9 @@ class Wanted:
         known = list(names)
         for name in (self.label, self.id):
             if name is not None and name not in known and name not in self.elsewhere:
-                raise InputError(f"{path} has no {kind} {name!r}; {did_you_mean(name, known)}")
+                others = sorted(self.elsewhere)
+                either = f"{path} and its metadata have" if others else f"{path} has"
+                raise InputError(f"{either} no {kind} {name!r}; {did_you_mean(name, [*others, *known])}")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pyarrow import ipc, parquet
 
 from ..errors import InputError
 from .block_files import block_files, has_named_columns, is_zarr, read_folder, read_npy
-from .column_hints import column_notes
+from .column_hints import column_notes, label_notes
 from .csv_files import read_csv
 from .h5ad_files import read_h5ad
 from .matrix_files import read_matrix_market, read_npz
@@ -110,12 +110,15 @@ def read_table(  # noqa: PLR0913
     automatic = columns is None and leading is None and not of_model and vector is None
     if automatic and suffix in TABULAR_SUFFIXES and not transpose:
         if len(table.columns) == 1:
+            hints = "".join(f" Also {note}." for note in table.notes if "--vector" in note)
             raise InputError(
                 f"{path} has only one numeric column, {table.columns[0]!r}, but a layout normally needs at least two. "
-                "To use only this one, pass it to --columns."
+                f"To use only this one, pass it to --columns.{hints}"
             )
         notes, table.doubtful = column_notes(table, wanted)
         table.notes += notes
+    elif leading is None and not of_model:
+        table.notes += label_notes(table, wanted)
     return table
 
 
@@ -126,7 +129,8 @@ def read_metadata(path: Path, id: str | None) -> Table:
     """
     if path.is_dir():
         raise InputError(f"{path} is a folder; pass a file to --metadata.")
-    suffix_of(path, TABULAR_SUFFIXES)
+    if not path.name.lower().endswith(TABULAR_SUFFIXES):
+        raise InputError(f"--metadata must end in one of {', '.join(TABULAR_SUFFIXES)}, got {path}.")
     suffix = check_input(path)
     _check_options(path, suffix, rep=None, vector=None, transpose=False)
     return _read(path, suffix, Wanted(columns=[], id=id, elsewhere=frozenset(() if id is None else (id,))), None)

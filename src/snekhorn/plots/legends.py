@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateFormatter, AutoDateLocator
 from matplotlib.figure import FigureBase
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
@@ -23,6 +24,8 @@ MAX_NAME = 32  # characters; longer names leave too little room for the picture
 MAX_COLUMNS = 3  # of a legend
 LINE_HEIGHT = 1.5  # of a legend entry, relative to the font size
 SMALLEST_FONT = 5.5  # points
+HOUR, MINUTE = 1.0 / 24.0, 1.0 / 1440.0  # in days
+MAX_DATES = 6  # along a colour bar; more overlap
 BAR_LENGTH, BAR_WIDTH = 2.5, 0.11  # inches; the length stays within 60 to 90 per cent of the figure's height
 
 # Labels on points. The density of each category is estimated on a grid of GRID x GRID bins.
@@ -114,7 +117,12 @@ def draw_color_bar(figure: Any, numbers: Numbers, label: str, axes: Axes | list[
     bar.outline.set_visible(False)
     bar.ax.tick_params(colors=SOFT_INK, labelsize=SMALL, length=2)
     bar.ax.yaxis.get_offset_text().set(color=SOFT_INK, fontsize=SMALL)
-    bar.formatter.set_useMathText(True)
+    if numbers.are_dates:
+        bar.locator = AutoDateLocator(maxticks=MAX_DATES)  # type: ignore[no-untyped-call]
+        bar.formatter = AutoDateFormatter(bar.locator)  # type: ignore[no-untyped-call]
+        bar.formatter.scaled |= dict.fromkeys([HOUR, MINUTE], "%m-%d %H:%M")  # by default, parts are missing
+    else:
+        bar.formatter.set_useMathText(True)
 
 
 def make_room(legend: Legend) -> None:

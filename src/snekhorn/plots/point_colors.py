@@ -21,6 +21,7 @@ from ..runtime.natural_order import natural_key
 MAX_COLORS = len(DISTINCT)
 MAX_FLOAT_CLASSES = 12  # whole-number floats with more distinct values are more often counts than classes
 OTHER = "#8f8f8f"
+MICROSECONDS_PER_DAY = 8.64e10
 
 
 @dataclass(frozen=True)
@@ -60,12 +61,16 @@ class Categories:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of the points, NaN if missing, with the limits of the colour scale and the name of its colormap."""
+    """Numbers of the points, NaN if missing, with the limits of the colour scale and the name of its colormap.
+
+    Dates are numbers of days since 1970, as in Matplotlib.
+    """
 
     values: NDArray[np.float64]
     low: float
     high: float
     colormap: str
+    are_dates: bool = False
 
     @property
     def n_missing(self) -> int:
@@ -96,7 +101,7 @@ class Numbers:
 
 
 def is_categorical(values: Any) -> bool:
-    """Return whether values are categories: anything but numbers, or a few repeated whole numbers.
+    """Return whether values are categories: anything but numbers and dates, or a few repeated whole numbers.
 
     "Few" means at most 40 distinct integers, including integers stored as floats because some are missing, and at most
     12 distinct values for other floats. Each must occur at least twice on average.
@@ -105,6 +110,8 @@ def is_categorical(values: Any) -> bool:
 
 
 def _looks_categorical(array: NDArray[Any]) -> bool:
+    if array.dtype.kind == "M":
+        return False
     if array.dtype.kind not in "iuf":
         return True
     finite = array[np.isfinite(array)]
@@ -141,12 +148,14 @@ def encode(
 
 
 def _as_array(values: Any) -> NDArray[Any]:
-    """Convert values to an array of numbers, booleans, strings or, if they are mixed, objects."""
+    """Convert values to an array of numbers, dates, booleans, strings or, if they are mixed, objects."""
     if isinstance(values, Sequence):  # converted as objects, because NumPy turns NaN among strings into "nan"
         values = np.array(list(values), dtype=object)
     array = np.asarray(values)
-    if array.dtype.kind not in "biufUSOT":
+    if array.dtype.kind not in "biufUSOTM":
         raise InputError(f"values of type {array.dtype} cannot be used as colours; pass numbers or strings.")
+    if array.dtype.kind == "M":
+        return array.astype("datetime64[us]")  # so that `tolist` returns dates
     if array.dtype.kind != "O" or array.ndim != 1:
         return array
     if any(issubclass(kind, str) for kind in set(map(type, array.tolist()))):  # a quick answer for text
@@ -175,14 +184,23 @@ def _declared_categories(values: Any) -> list[Any] | None:
 
 
 def _numbers(array: NDArray[Any], colormap: str) -> Numbers:
+    are_dates = array.dtype.kind == "M"
     try:
-        values = array.astype(np.float64)
+        values = _days(array) if are_dates else array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"values are not numbers ({error}); pass categorical=True or 'auto'.") from error
     values = np.where(np.isfinite(values), values, np.nan)
     if np.isnan(values).all():
         raise InputError("values contains no finite numbers; pass values=None to draw all points in one colour.")
-    return Numbers(values, *colors.color_limits(values[~np.isnan(values)]), colormap)
+    return Numbers(values, *colors.color_limits(values[~np.isnan(values)]), colormap, are_dates)
+
+
+def _days(dates: NDArray[Any]) -> NDArray[np.float64]:
+    """Return dates as numbers of days since 1970; raise if they are outside the calendar of Matplotlib."""
+    known = dates[~np.isnat(dates)]
+    if known.size and not np.datetime64("0001-01-01") <= known.min() <= known.max() < np.datetime64("9999-12-31"):
+        raise InputError(f"values has dates from {known.min()} to {known.max()}; pass dates from year 1 to 9999.")
+    return np.where(np.isnat(dates), np.nan, dates.astype(np.int64) / MICROSECONDS_PER_DAY)
 
 
 def _categories(array: NDArray[Any], declared: list[Any] | None) -> Categories:

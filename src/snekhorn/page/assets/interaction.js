@@ -21,7 +21,8 @@ function tooltipParts(row) {
   const title = make("h2", "", nameOf(row));
   title.prepend(pointSwatch(row));
   const image = thumbnail(row, "portrait");
-  if (header.images !== null && !images.bytes) loadImages();
+  image?.addEventListener("load", placeTooltip); // because its height is known only then
+  if (header.images !== null && !images.bytes) loadImages().then(() => state.hovered === row && showTooltip(row));
   return [title, ...(image ? [image] : []), factsOf(row, (text) => make("dd", "", text))];
 }
 

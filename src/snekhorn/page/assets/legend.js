@@ -123,7 +123,7 @@ function numberLegend(column, { scale, missing }) {
   const texts = [low, ...middle, high].map((value) => formatNumber(column, value));
   if (lowest < low) texts[0] = `≤ ${texts[0]}`;
   if (highest > high) texts.push(`≥ ${texts.pop()}`);
-  for (const text of texts) ends.append(make("span", "", text));
+  for (const text of texts) ends.append(make("span", "", text.replace("T", "\n"))); // date and time below each other
   const parts = [bar, ends];
   if (low < high) bar.append(...rangeSliders(low, high));
   if (legendFilter()) parts.push(make("p", "quiet note", `shown: ${legendFilter().text}`));

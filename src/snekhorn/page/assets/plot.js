@@ -26,6 +26,7 @@ const MARGIN = 24; // pixels around the points to which the view is fitted
 const CLOSEST = { all: 0.3, some: 0.04 }; // smallest camera distances when fitting, needed for points in one place
 const GRID = 128; // bins per side for the estimate of density
 const ANIMATED = 200000; // points that move smoothly to another layout; more would be slow
+const ORDERED = 200000; // points whose drawing order depends on colours; ordering more would be slow
 const DIMMED = { one: [0.6, 0.6], several: [0.25, 0.3] }; // factor and limit of the opacity of points not selected
 const OUTLINED = 300; // larger selections are not outlined, because the outlines would run together
 
@@ -69,6 +70,17 @@ function shuffledRows() {
   return rows;
 }
 
+const shuffled = shuffledRows();
+
+// Draw missing values first, as in pictures, so that they cover no others.
+function missingFirst() {
+  const { codes, colors } = state.coloring;
+  const missing = colors.indexOf(header.missing);
+  const [below, above] = [[], []];
+  for (const row of shuffled) (codes[row] === missing ? below : above).push(row);
+  return below.concat(above);
+}
+
 const pointSize = () => state.size * Math.max(1.25, Math.min(8, 60 * header.n ** -0.28));
 
 // The more points lie on top of each other in dense regions, the more transparent they are.
@@ -95,7 +107,7 @@ function createPlot() {
     pointSize: pointSize(),
     pointSizeSelected: 1,
     pointOutlineWidth: 2,
-    pointOrder: shuffledRows(),
+    pointOrder: shuffled,
     opacity: opacity(distance),
     opacityInactiveScale: DIMMED.several[0],
     opacityInactiveMax: DIMMED.several[1],
@@ -128,7 +140,7 @@ function updateOpacity() {
 function drawColors({ moved = false } = {}) {
   const { codes, colors } = state.coloring;
   for (let row = 0; row < codes.length; row++) points[row][2] = codes[row];
-  plot.set({ pointColor: colors.map(themed) });
+  plot.set({ pointColor: colors.map(themed), ...(header.n <= ORDERED && { pointOrder: missingFirst() }) });
   const options = { zDataType: "categorical", preventFilterReset: true };
   if (!moved) options.spatialIndex = plot.get("spatialIndex");
   const smooth = moved && header.n <= ANIMATED;

@@ -1,0 +1,105 @@
+"""Notes and errors about the input: each names the file, the column and the remedy."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from .conftest import N
+
+RNG = np.random.default_rng(0)
+FAST = ("--max-iter", "20", "--no-scores")
+LABEL_HINT = "has 3 distinct values; pass --label kind to colour by it"
+KINDS = ["a", "b", "c"] * 20
+
+
+@pytest.fixture
+def points(folder):
+    """Sixty points, in several formats, with the column kind."""
+    X = RNG.normal(size=(60, 4))
+    np.save("points.npy", X)
+    np.savez("points.npz", X=X, kind=np.array(KINDS))
+    (folder / "kinds.csv").write_text("kind\n" + "\n".join(KINDS) + "\n")
+    parquet.write_table(pa.table({"vector": X.tolist(), "kind": KINDS, "size": X[:, 0]}), "lists.parquet")
+    return X
+
+
+@pytest.mark.parametrize(
+    "args", [("points.npy", "--metadata", "kinds.csv"), ("points.npz",), ("lists.parquet", "--vector", "vector")]
+)
+def test_a_label_that_was_not_declared_is_pointed_out_in_any_format(points, snekhorn, args):
+    assert LABEL_HINT in snekhorn("embed", *args, "--out", "t.csv", *FAST).stderr
+    assert LABEL_HINT not in snekhorn("embed", *args, "--label", "kind", "--out", "u.csv", *FAST).stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (
+            ("points.npy", "--metadata", "kinds.csv", "--label", "kin"),
+            "points.npy and its metadata have no column 'kin'",
+        ),
+        (("points.npy", "--metadata", "kinds.csv", "--label", "kin"), "did you mean 'kind'?"),
+        (("points.npy", "--metadata", "points.npy"), "--metadata must end in one of .csv, "),
+        (("lists.parquet",), "has only one numeric column, 'size', but"),
+        (("lists.parquet",), "to lay out lists of numbers, pass --vector vector."),
+        (("points.npy", "--balance", "2"), "--balance must be a number from 0 to 1, or 'auto'; got 2.0."),
+        (("points.npy", "--method", "tsne", "--balance", "1"), "TSNE has no balance"),
+        (("points.npy", "--metric", "cosin"), "--metric must be one of"),
+        (("points.npy", "--metric", "cosin"), "Did you mean 'cosine'?"),
+    ],
+)
+def test_wrong_values_say_what_to_do(points, snekhorn, files, args, message):
+    before = files()
+    assert message in snekhorn("embed", *args, "--out", "t.csv", code=2).stderr
+    assert files() == before
+
+
+@pytest.mark.parametrize("option", ["--image", "--color"])
+def test_columns_to_show_are_checked_before_long_work(folder, snekhorn, option):
+    error = snekhorn("embed", "digits.csv", option, "nme", "--html", "t.html", code=2).stderr
+    assert "there is no column 'nme'; did you mean 'name'?" in error
+    assert "principal components" not in error
+
+
+def test_scores_of_other_rows_or_columns_say_so(folder, snekhorn):
+    rows = (folder / "digits.csv").read_text().splitlines()
+    rows[3] = rows[3].replace(",0.0,", ",,", 1)
+    (folder / "holes.csv").write_text("\n".join(rows) + "\n")
+    snekhorn("embed", "holes.csv", "--label", "digit", "--missing", "drop", "--out", "t.csv", *FAST)
+    said = snekhorn("evaluate", "holes.csv", "t.csv", "--label", "digit", "--missing", "drop").stderr
+    assert f"note: 1 of {N} rows left out: 1 missing value (1 in 'p0')" in said
+
+
+def test_medians_of_a_model_are_called_that(folder, snekhorn):
+    (folder / "t.csv").write_text("a,b\n" + "\n".join(f"{x},{y}" for x, y in RNG.normal(size=(40, 2))) + "\n,1\n,2\n")
+    said = snekhorn("embed", "t.csv", "--missing", "median", "--save-model", "m.npz", *FAST).stderr
+    assert "2 missing values (2 in 'a') filled in with the median of their column" in said
+    said = snekhorn("transform", "m.npz", "t.csv", "--out", "u.csv", "--plot", "u.svg").stderr
+    assert "2 missing values (2 in 'a') filled in with the medians of the model" in said
+    assert "TSNEkhorn, perplexity 30" in (folder / "u.svg").read_text()
+
+
+def test_raw_counts_of_cells_are_pointed_out(folder, snekhorn):
+    anndata = pytest.importorskip("anndata")
+    counts = RNG.poisson(np.geomspace(0.1, 60.0, 20), size=(60, 20)).astype(np.float32)
+    anndata.AnnData(counts).write_h5ad("raw.h5ad")
+    anndata.AnnData(np.log1p(counts)).write_h5ad("log.h5ad")
+    hint = "like raw counts, in which a few genes dominate all distances; run scanpy.pp.normalize_total"
+    assert hint in snekhorn("embed", "raw.h5ad", "--out", "t.csv", *FAST).stderr
+    assert hint not in snekhorn("embed", "log.h5ad", "--out", "u.csv", *FAST).stderr
+
+
+def test_pictures_of_a_layout_are_coloured_by_genes(folder, snekhorn, files):
+    anndata = pytest.importorskip("anndata")
+    cells = anndata.AnnData(RNG.normal(size=(60, 3)), obsm={"X_tsnekhorn": RNG.normal(size=(60, 2))})
+    cells.var_names = ["CD3", "CD4", "CD8"]
+    cells.write_h5ad("cells.h5ad")
+    snekhorn("plot", "cells.h5ad", "--color", "CD8", "--out", "t.png")
+    snekhorn("view", "cells.h5ad", "--color", "CD8", "--out", "t.html", "--no-open")
+    assert '"name":"CD8"' in (folder / "t.html").read_text()
+    before = files()
+    for command in (["plot", "--out", "u.png"], ["view", "--out", "u.html", "--no-open"]):
+        error = snekhorn(command[0], "cells.h5ad", "--color", "CD9", *command[1:], code=2).stderr
+        assert "cells.h5ad has neither a column nor a gene 'CD9'; did you mean" in error
+    assert files() == before

@@ -1,0 +1,44 @@
+"""Errors about data frames name the column, and the row if rows have names."""
+
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from snekhorn import TSNEkhorn
+from snekhorn.affinities import EntropicAffinity
+from snekhorn.errors import InputError
+
+FRAME = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), columns=list("abc"))
+FITS = [TSNEkhorn().fit, EntropicAffinity(perplexity=5).fit_transform]
+
+
+@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize(
+    ("kind", "values", "found"),
+    [
+        (pd.DataFrame, ["1.5", *"u" * 19], "text, such as 'u'"),
+        (pd.DataFrame, [1.0, *"u" * 19], "text, such as 'u'"),
+        (pd.DataFrame, [[1.0, 2.0]] * 20, "list objects"),
+        (pd.DataFrame, [date(2024, 1, 1)] * 20, "date objects"),
+        (pl.DataFrame, ["1.5", *"u" * 19], "text, such as 'u'"),
+        (pl.DataFrame, [None, *"u" * 19], "text, such as 'u'"),
+        (pl.DataFrame, [[1.0, 2.0]] * 20, "Series objects"),
+    ],
+)
+def test_the_column_is_named(fit, kind, values, found):
+    frame = kind({**{name: FRAME[name].to_numpy() for name in FRAME}, "kind": values})
+    with pytest.raises(InputError, match=f"column 'kind' of X holds {found}; drop the column, or encode it"):
+        fit(frame)
+
+
+@pytest.mark.parametrize("fit", FITS)
+def test_the_place_of_a_missing_value_is_named(fit):
+    named = FRAME.set_axis([f"cell {i}" for i in range(20)])
+    named.loc["cell 7", "b"] = np.nan
+    with pytest.raises(InputError, match="X contains nan at row cell 7, column 'b'; NaN and infinity"):
+        fit(named)
+    with pytest.raises(InputError, match="X contains nan at row 7, column 'b'; NaN and infinity"):
+        fit(pl.DataFrame({name: named[name].to_numpy() for name in named}))

@@ -16,7 +16,7 @@ PROGRAM = Program(
     description="Run benchmarks and write their page next to the results folder. Complete benchmarks are run again.",
     modules=(
         *("convergence", "affinity_peers", "scale", "neighbors", "hub_graphs", "speed", "growth", "peak_memory"),
-        *("many_blocks", "extend", "field"),
+        *("many_blocks", "extend", "field", "noise"),
         *("quality", "default_quality", "study", "balance_study", "descent_schedules", "starts", "interactive_page"),
     ),
     introduction=INTRODUCTION,

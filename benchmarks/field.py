@@ -12,7 +12,7 @@ takes 25 minutes, the second 20 and all of MNIST 10:
 - Five subsamples of sets of up to 2,500 points, and three of larger ones and of every set in the second part, which
   has no larger sets.
 - Neighbours of more than 2,500 points are compared for a sample of 1,000, which saves five of seven seconds.
-- All of MNIST only for methods that need at most a few minutes.
+- TorchDR only up to 400 points, and all of MNIST only for methods that need at most a few minutes.
 """
 
 from __future__ import annotations

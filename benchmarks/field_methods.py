@@ -23,7 +23,7 @@ from snekhorn import TSNEkhorn
 from .measure import Array, quiet
 
 PERPLEXITY = 30.0
-FEW_POINTS = 2_500  # TorchDR computes all pairs in every iteration
+FEW_POINTS = 400  # TorchDR takes minutes for more, because each of its 2,000 iterations visits all pairs several times
 WARM_UP_POINTS = 300
 
 
@@ -42,7 +42,9 @@ class Method:
     lay_out : callable
         Function from points, value of the parameter, seed and number of threads to a layout.
     most_points : int or None
-        Number of points above which the method is not run, because it would take hours; None for no limit.
+        Number of points above which the method is not run, because it would take too long; None for no limit.
+    remark : str
+        What differs from the package's defaults, besides the perplexity.
     """
 
     package: str
@@ -50,6 +52,7 @@ class Method:
     default: float
     lay_out: Callable[[Array, Any, int, int], Array]
     most_points: int | None = None
+    remark: str = ""
 
 
 def _ours(X: Array, perplexity: float, seed: int, n_jobs: int, **parameters: Any) -> Array:
@@ -68,6 +71,7 @@ def _trimap(X: Array, n_inliers: int, seed: int, n_jobs: int) -> Array:
     return peers.trimap_layout(X, n_inliers)
 
 
+TORCHDR_REMARK = f"min_grad_norm {peers.TORCHDR_GRADIENT:g}, because its default stops at the initial layout"
 DEFAULTS = "t-SNEkhorn"
 OURS = {
     DEFAULTS: Method("snekhorn", "perplexity", PERPLEXITY, _ours),
@@ -82,21 +86,25 @@ PEERS = {
     "LocalMAP": Method("pacmap", "n_neighbors", 10, partial(_pacmap, kind="LocalMAP")),
     "TriMap": Method("trimap", "n_inliers", 12, _trimap),
     "PHATE": Method("phate", "knn", 5, peers.phate_layout),
-    "TorchDR": Method("TorchDR", "perplexity", PERPLEXITY, peers.torchdr_layout, FEW_POINTS),
+    "TorchDR": Method("TorchDR", "perplexity", PERPLEXITY, peers.torchdr_layout, FEW_POINTS, remark=TORCHDR_REMARK),
 }
 METHODS = {**OURS, **PEERS}
+ABLATIONS = {  # the affinity of t-SNE in an otherwise unchanged t-SNEkhorn
+    "t-SNEkhorn, balance 0": Method("snekhorn", "perplexity", PERPLEXITY, partial(_ours, balance=0.0)),
+}
+KNOWN = {**METHODS, **ABLATIONS}
 
 
 def value_used(method: str, n_points: int, factor: float = 1.0) -> float:
     """Return the method's parameter, `factor` times its default but at most a third of the number of points."""
-    known = METHODS[method]
+    known = KNOWN[method]
     value = min(factor * known.default, (n_points - 1) / 3)
     return value if known.parameter == "perplexity" else max(2, round(value))
 
 
 def lay_out(method: str, X: Array, seed: int, n_jobs: int, factor: float = 1.0) -> Array:
     """Return a layout; raise `NotAvailable` if the package is missing, fails or returns no numbers."""
-    known = METHODS[method]
+    known = KNOWN[method]
     peers.require(known.package)
     if known.most_points is not None and len(X) > known.most_points:
         raise NotAvailable(f"{method} is not run on more than {known.most_points:,} points.")
@@ -106,7 +114,7 @@ def lay_out(method: str, X: Array, seed: int, n_jobs: int, factor: float = 1.0) 
                 quiet(partial(known.lay_out, X, value_used(method, len(X), factor), seed, n_jobs)), dtype=float
             )
     except (ArithmeticError, AssertionError, IndexError, TypeError, ValueError, RuntimeError) as error:
-        if method in OURS:
+        if known.package == "snekhorn":
             raise
         raise NotAvailable(f"{method} failed on {len(X):,} points: {error}") from error
     if not np.isfinite(Z).all():
@@ -123,7 +131,8 @@ def warm_up(method: str, n_jobs: int) -> None:
 
 def version(method: str) -> str | None:
     """Return the version of a method's package, or None for our own."""
-    return None if method in OURS else version_of(METHODS[method].package)
+    package = KNOWN[method].package
+    return None if package == "snekhorn" else version_of(package.lower())
 
 
 def still_valid(case: Case) -> bool:

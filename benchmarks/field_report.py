@@ -12,12 +12,13 @@ from harness.results_page import table
 
 from .field_methods import DEFAULTS, METHODS, OURS, PEERS, PERPLEXITY
 from .layout_measures import GLOBAL, LABELS, LOCAL, MEASURES
-from .rankings import Scores, ahead_and_behind, best_of, leaders, rank, rivals, sets_of, summarize
+from .rankings import MARGIN, Scores, ahead_and_behind, best_of, leaders, rank, rivals, sets_of, summarize
 
 Table = Mapping[str, Scores]  # by score
 RULE = (
-    "Differences of at most the larger of the two standard deviations over the subsamples count as none. Every row of "
-    "ours is compared with the other packages only, so that ours has one entry in each comparison."
+    f"Differences of at most {MARGIN}, or of at most the larger of the two standard deviations over the subsamples, "
+    "count as none. Every row of ours is compared with the other packages only, so that ours has one entry in each "
+    "comparison."
 )
 SELDOM = 0.25  # of the scores; a set on which ours leads in fewer is listed
 
@@ -136,7 +137,7 @@ def _setting_table(cases: Sequence[Case]) -> str:
             [
                 method,
                 f"{known.package} {versions}".strip(),
-                f"{known.parameter} {known.default:g}",
+                ", ".join(filter(None, (f"{known.parameter} {known.default:g}", known.remark))),
                 str(len(_sets(own))),
                 f"{np.median(seconds):.1f}",
                 f"{largest['layout_seconds']:.1f} ({largest['n']:,} points)",

@@ -12,6 +12,8 @@ from harness.experiment import Case
 
 from .field_methods import DEFAULTS, OURS, PEERS
 
+MARGIN = 0.003  # a smaller difference counts as none, however small the spread is
+
 
 @dataclass(frozen=True)
 class Score:
@@ -21,8 +23,8 @@ class Score:
     spread: float
 
     def differs(self, other: Score) -> bool:
-        """Return whether two means differ by more than the larger of their spreads."""
-        return abs(self.mean - other.mean) > max(self.spread, other.spread)
+        """Return whether two means differ by more than the larger of their spreads, and by more than `MARGIN`."""
+        return abs(self.mean - other.mean) > max(self.spread, other.spread, MARGIN)
 
 
 Scores: TypeAlias = Mapping[tuple[str, str], Score]  # data, method -> score

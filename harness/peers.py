@@ -21,6 +21,7 @@ from .experiment import NotAvailable
 Array = NDArray[Any]
 MODULES = {"umap-learn": "umap", "scikit-learn": "sklearn", "TorchDR": "torchdr"}  # names that differ
 SEEDLESS = ("scikit-learn",)  # starts from PCA by default, so every seed gives the same layout
+TORCHDR_GRADIENT = 1e-12  # the default, 1e-4, is more than the gradient of its initial layout, which is tiny
 EARLY_ITERATIONS, MAIN_ITERATIONS = 250, 500  # openTSNE's defaults
 
 
@@ -110,12 +111,13 @@ def phate_layout(X: Array, knn: int, seed: int, n_jobs: int) -> Array:
 
 
 def torchdr_layout(X: Array, perplexity: float, seed: int, n_jobs: int) -> Array:
-    """Return the layout of TorchDR's t-SNEkhorn."""
+    """Return the layout of TorchDR's t-SNEkhorn; with its default `min_grad_norm`, it would stop at once."""
     import torch
     import torchdr
 
     torch.set_num_threads(n_jobs)
-    return np.asarray(torchdr.TSNEkhorn(perplexity=perplexity, random_state=seed).fit_transform(X))
+    model = torchdr.TSNEkhorn(perplexity=perplexity, random_state=seed, min_grad_norm=TORCHDR_GRADIENT)
+    return np.asarray(model.fit_transform(X))
 
 
 # Stages of openTSNE, to be timed one by one

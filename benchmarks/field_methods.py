@@ -50,24 +50,24 @@ class Method:
     package: str
     parameter: str
     default: float
-    lay_out: Callable[[Array, Any, int, int], Array]
+    lay_out: Callable[[Array, Any, int | None, int], Array]
     most_points: int | None = None
     remark: str = ""
 
 
-def _ours(X: Array, perplexity: float, seed: int, n_jobs: int, **parameters: Any) -> Array:
+def _ours(X: Array, perplexity: float, seed: int | None, n_jobs: int, **parameters: Any) -> Array:
     return TSNEkhorn(perplexity=perplexity, random_state=seed, n_jobs=n_jobs, **parameters).fit_transform(X)
 
 
-def _umap(X: Array, n_neighbors: int, seed: int, n_jobs: int) -> Array:
-    return peers.umap_layout(X, n_neighbors=n_neighbors, random_state=seed)
+def _umap(X: Array, n_neighbors: int, seed: int | None, n_jobs: int) -> Array:
+    return peers.umap_layout(X, n_neighbors=n_neighbors, random_state=seed, n_jobs=n_jobs)
 
 
-def _pacmap(X: Array, n_neighbors: int, seed: int, n_jobs: int, *, kind: str) -> Array:
+def _pacmap(X: Array, n_neighbors: int, seed: int | None, n_jobs: int, *, kind: str) -> Array:
     return peers.pacmap_layout(X, n_neighbors, seed, kind=kind)
 
 
-def _trimap(X: Array, n_inliers: int, seed: int, n_jobs: int) -> Array:
+def _trimap(X: Array, n_inliers: int, seed: int | None, n_jobs: int) -> Array:
     return peers.trimap_layout(X, n_inliers)
 
 
@@ -102,8 +102,11 @@ def value_used(method: str, n_points: int, factor: float = 1.0) -> float:
     return value if known.parameter == "perplexity" else max(2, round(value))
 
 
-def lay_out(method: str, X: Array, seed: int, n_jobs: int, factor: float = 1.0) -> Array:
-    """Return a layout; raise `NotAvailable` if the package is missing, fails or returns no numbers."""
+def lay_out(method: str, X: Array, seed: int | None, n_jobs: int, factor: float = 1.0) -> Array:
+    """Return a layout; raise `NotAvailable` if the package is missing, fails or returns no numbers.
+
+    Without a seed, umap-learn and pacmap use all threads; with one, a single thread.
+    """
     known = KNOWN[method]
     peers.require(known.package)
     if known.most_points is not None and len(X) > known.most_points:

@@ -83,7 +83,7 @@ def _load_points(
     """Load the points; errors are cached as well, so that an unreachable server is tried only once."""
     data, _, preparation = name.partition(", ")
     try:
-        X, y = _load_labeled(data, folder, download=download)
+        X, y = load_labeled(data, folder, download=download)
     except MissingData as error:
         return error
     X, y = X[:n], y[:n]
@@ -94,7 +94,7 @@ def _load_points(
     return np.ascontiguousarray(X, dtype=dtype), y
 
 
-def _load_labeled(data: str, folder: Path | None, *, download: bool) -> Points:
+def load_labeled(data: str, folder: Path | None, *, download: bool) -> Points:
     """Return the points as published, and their classes."""
     if data in PACKAGE_SETS:
         return PACKAGE_SETS[data].load()

@@ -38,23 +38,23 @@ def require(package: str) -> None:
 # Layouts: X, perplexity, seed, number of threads -> Z
 
 
-def _opentsne(X: Array, perplexity: float, seed: int, n_jobs: int) -> Any:
+def _opentsne(X: Array, perplexity: float, seed: int | None, n_jobs: int) -> Any:
     from openTSNE import TSNE
 
     return TSNE(perplexity=perplexity, random_state=seed, n_jobs=n_jobs).fit(X)
 
 
-def _umap(X: Array, perplexity: float, seed: int, n_jobs: int) -> Any:
+def _umap(X: Array, perplexity: float, seed: int | None, n_jobs: int) -> Any:
     return umap_layout(X, n_neighbors=int(perplexity), random_state=seed)  # with a seed, it runs on one thread
 
 
-def _sklearn(X: Array, perplexity: float, seed: int, n_jobs: int) -> Any:
+def _sklearn(X: Array, perplexity: float, seed: int | None, n_jobs: int) -> Any:
     from sklearn.manifold import TSNE
 
     return TSNE(perplexity=perplexity, random_state=seed).fit_transform(X)
 
 
-LAYOUTS: dict[str, Callable[[Array, float, int, int], Any]] = {
+LAYOUTS: dict[str, Callable[[Array, float, int | None, int], Any]] = {
     "openTSNE": _opentsne,
     "umap-learn": _umap,
     "scikit-learn": _sklearn,
@@ -89,7 +89,7 @@ def umap_layout(X: Array, **parameters: Any) -> Array:
 # Layouts with a number of neighbours in place of a perplexity
 
 
-def pacmap_layout(X: Array, n_neighbors: int, seed: int, *, kind: str) -> Array:
+def pacmap_layout(X: Array, n_neighbors: int, seed: int | None, *, kind: str) -> Array:
     """Return the layout of PaCMAP or LocalMAP, both of which are in the package pacmap."""
     import pacmap
 
@@ -104,13 +104,13 @@ def trimap_layout(X: Array, n_inliers: int) -> Array:
     return np.asarray(trimap.TRIMAP(n_inliers=n_inliers).fit_transform(X.astype(np.float32)))
 
 
-def phate_layout(X: Array, knn: int, seed: int, n_jobs: int) -> Array:
+def phate_layout(X: Array, knn: int, seed: int | None, n_jobs: int) -> Array:
     import phate
 
     return np.asarray(phate.PHATE(knn=knn, random_state=seed, n_jobs=n_jobs, verbose=0).fit_transform(X))
 
 
-def torchdr_layout(X: Array, perplexity: float, seed: int, n_jobs: int) -> Array:
+def torchdr_layout(X: Array, perplexity: float, seed: int | None, n_jobs: int) -> Array:
     """Return the layout of TorchDR's t-SNEkhorn; with its default `min_grad_norm`, it would stop at once."""
     import torch
     import torchdr

@@ -26,10 +26,10 @@ from harness.data_sets import load_points
 from harness.experiment import SEPARATOR, Case, Cases, Plan, Settings
 from harness.results_page import part_tables
 
-from .field_methods import METHODS, lay_out, still_valid, value_used, version, warm_up
+from .field_methods import METHODS, ONE_THREAD, lay_out, still_valid, value_used, version, warm_up
 from .field_report import grid_text, sets_text, whole_text
 from .layout_measures import all_scores
-from .measure import LAYOUT_DATA, N_THREADS, QUICK_DATA, Array, benchmark, timed
+from .measure import LAYOUT_DATA, QUICK_DATA, Array, benchmark, timed
 
 SMALL_DATA = (  # at most 2,500 points
     *(name for name in LAYOUT_DATA if name not in ("cifar_resnet56", "mnist")),
@@ -73,29 +73,27 @@ def solve(name: str, method: str, factor: float, repeat: int, settings: Settings
     """Score the layout of one subsample; sets with a few points more than the limit are sampled first."""
     X, y = load_points(name, settings.data, sample=MOST_POINTS)
     chosen = np.random.default_rng(repeat).permutation(len(X))[: round(SHARE * len(X))]
-    found = scored(np.ascontiguousarray(X[chosen]), y[chosen], method, factor, repeat, settings)
+    found = scored(np.ascontiguousarray(X[chosen]), y[chosen], method, factor, repeat)
     return {"part": "sets", "data": name, "factor": round(factor, 3), "repeat": repeat, **found}
 
 
 def solve_whole(method: str, settings: Settings) -> dict[str, Any]:
     """Score the layout of all of MNIST."""
     X, y = load_points(WHOLE, settings.data, dtype=np.float32)
-    return {"part": "whole", "data": WHOLE, "factor": 1.0, "repeat": 0, **scored(X, y, method, 1.0, 0, settings)}
+    return {"part": "whole", "data": WHOLE, "factor": 1.0, "repeat": 0, **scored(X, y, method, 1.0, 0)}
 
 
-def scored(X: Array, y: Array, method: str, factor: float, seed: int, settings: Settings) -> dict[str, Any]:
-    """Return the scores and the time of one layout; if cases run in parallel, each has one thread."""
-    n_jobs = N_THREADS if settings.jobs == 1 else 1
-    warm_up(method, n_jobs)
-    seconds, Z = timed(lambda: lay_out(method, X, seed, n_jobs, factor))
+def scored(X: Array, y: Array, method: str, factor: float, seed: int) -> dict[str, Any]:
+    """Return the scores and the time of one layout on one thread."""
+    warm_up(method)
+    seconds, Z = timed(lambda: lay_out(method, X, seed, ONE_THREAD, factor))
     return {
         "method": method,
         "version": version(method),
         "n": len(X),
         "value": value_used(method, len(X), factor),
-        "threads": n_jobs,
         "layout_seconds": seconds,
-        **all_scores(X, y, Z, n_jobs),
+        **all_scores(X, y, Z, ONE_THREAD),
     }
 
 

@@ -7,13 +7,15 @@ methods with a perplexity all run at 30.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
-from contextlib import redirect_stdout, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
+import numba
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from harness import peers
 from harness.experiment import Case, NotAvailable
@@ -25,6 +27,9 @@ from .measure import Array, quiet
 PERPLEXITY = 30.0
 FEW_POINTS = 400  # TorchDR takes minutes for more, because each of its 2,000 iterations visits all pairs several times
 WARM_UP_POINTS = 300
+ONE_THREAD = (
+    1  # for layouts that are only scored: cases run side by side, and idle threads of peers would slow them down
+)
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,7 @@ def lay_out(method: str, X: Array, seed: int | None, n_jobs: int, factor: float 
     if known.most_points is not None and len(X) > known.most_points:
         raise NotAvailable(f"{method} is not run on more than {known.most_points:,} points.")
     try:
-        with redirect_stdout(io.StringIO()):
+        with redirect_stdout(io.StringIO()), limited_threads(n_jobs):
             Z = np.asarray(
                 quiet(partial(known.lay_out, X, value_used(method, len(X), factor), seed, n_jobs)), dtype=float
             )
@@ -125,11 +130,23 @@ def lay_out(method: str, X: Array, seed: int | None, n_jobs: int, factor: float 
     return Z
 
 
+@contextmanager
+def limited_threads(n_jobs: int) -> Iterator[None]:
+    """Limit the threads of packages that have no parameter for them."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(n_jobs, numba.config.NUMBA_NUM_THREADS))
+    try:
+        with threadpool_limits(n_jobs):
+            yield
+    finally:
+        numba.set_num_threads(before)
+
+
 @lru_cache(maxsize=len(METHODS))
-def warm_up(method: str, n_jobs: int) -> None:
+def warm_up(method: str) -> None:
     """Lay out a few random points, once per process, so that times do not include compilation."""
     with suppress(NotAvailable):  # a method that fails here may not fail on other points
-        lay_out(method, np.random.default_rng(0).normal(size=(WARM_UP_POINTS, 5)), 0, n_jobs)
+        lay_out(method, np.random.default_rng(0).normal(size=(WARM_UP_POINTS, 5)), 0, ONE_THREAD)
 
 
 def version(method: str) -> str | None:

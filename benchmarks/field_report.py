@@ -58,10 +58,9 @@ def whole_text(cases: Sequence[Case]) -> str:
         [case["method"], f"{case['layout_seconds']:.0f}", *(_number(case.get(score)) for score in MEASURES)]
         for case in cases
     ]
-    threads = " or ".join(sorted({str(case["threads"]) for case in cases}))
     note = (
-        f"The table shows one layout of {cases[0]['n']:,} points of MNIST by every method that needs only minutes, "
-        f"with {threads} thread{'s' * (threads != '1')}."
+        f"The table shows one layout of {cases[0]['n']:,} points of MNIST by every method that needs only minutes, on "
+        "one thread."
     )
     return table(["method", "seconds", *MEASURES.values()], rows, note)
 
@@ -143,8 +142,7 @@ def _setting_table(cases: Sequence[Case]) -> str:
                 f"{largest['layout_seconds']:.1f} ({largest['n']:,} points)",
             ]
         )
-    threads = " or ".join(sorted({str(case["threads"]) for case in cases}))
-    note = f"The table shows the methods, and their times with {threads} thread{'s' * (threads != '1')}."
+    note = "The table shows the methods, and their times on one thread."
     head = ["method", "package", "setting", "data sets", "median seconds", "seconds for the most points"]
     return table(head, rows, note)
 

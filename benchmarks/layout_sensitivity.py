@@ -19,8 +19,8 @@ from harness.experiment import SEPARATOR, Case, Cases, Plan, Settings
 from harness.results_page import part_tables, table
 from snekhorn.metrics import neighbor_recall, silhouette
 
-from .field_methods import DEFAULTS, PEERS, lay_out, still_valid, version
-from .measure import N_THREADS, Array, benchmark
+from .field_methods import DEFAULTS, ONE_THREAD, PEERS, lay_out, still_valid, version
+from .measure import Array, benchmark
 
 DATA = ("scgem", "pbmc68k", "coil20", "digits", "segment, standardised columns")
 QUICK_DATA = ("scgem",)
@@ -55,7 +55,7 @@ def solve(name: str, kind: str, method: str, settings: Settings) -> dict[str, An
     data, _, preparation = name.partition(", ")
     raw, y = load_labeled(data, settings.data, download=not settings.quick)
     raw = prepare_rows(raw, preparation or "raw")
-    lay = partial(lay_out, method, n_jobs=N_THREADS if settings.jobs == 1 else 1)
+    lay = partial(lay_out, method, n_jobs=ONE_THREAD)
     X = reduce_dimension(raw)
     Z = lay(X, seed=0)
     others = list(variants(kind, raw, lay))

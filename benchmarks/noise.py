@@ -18,8 +18,8 @@ from snekhorn import datasets
 from snekhorn.datasets import make_heteroscedastic_multinomial
 from snekhorn.metrics import knn_accuracy, silhouette
 
-from .field_methods import lay_out, still_valid, version
-from .measure import N_THREADS, Array, benchmark
+from .field_methods import ONE_THREAD, lay_out, still_valid, version
+from .measure import Array, benchmark
 from .rankings import Score, summarize
 
 RATIOS = (1.0, 1.25, 1.5, 2.0, 3.0, 5.0)  # draws of the batch with less noise, relative to the other
@@ -90,8 +90,7 @@ def plan(settings: Settings) -> Plan:
 def solve(kind: str, strength: float, method: str, repeat: int, settings: Settings) -> dict[str, Any]:
     """Measure how well a layout separates the classes, and how well it mixes the batches within each class."""
     X, y, batch = SIMULATIONS[kind][0](strength, QUICK_POINTS if settings.quick else N_POINTS, repeat)
-    n_jobs = N_THREADS if settings.jobs == 1 else 1
-    Z = lay_out(method, X, repeat, n_jobs)
+    Z = lay_out(method, X, repeat, ONE_THREAD)
     mixed = [silhouette(Z[y == c], batch[y == c]) for c in np.unique(y) if len(np.unique(batch[y == c])) > 1]
     return {
         "part": kind,

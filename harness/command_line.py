@@ -95,7 +95,7 @@ class Program:
             epilog=f"experiments:\n{listing}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        parser.add_argument("names", nargs="+", metavar="NAME", help="experiments to run, or 'all'")
+        parser.add_argument("names", nargs="*", default=["all"], metavar="NAME", help="experiments (default: all)")
         parser.add_argument("--quick", action="store_true", help="compute a few small cases, as a check")
         parser.add_argument("--data", type=Path, help="folder of the data sets (default: from SNEKHORN_DATA)")
         parser.add_argument(

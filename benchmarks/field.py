@@ -5,8 +5,8 @@ setting for all data: its own defaults, with perplexity 30 for methods with a pe
 neighbourhood is a third, once or three times as large, and the best of the three counts. MNIST is also laid out whole,
 once.
 
-Choices that keep a run at about an hour on two cores (`python -m benchmarks field --jobs 2`), of which the first part
-takes 25 minutes, the second 20 and all of MNIST 10:
+Choices that keep a run at about 45 minutes on two cores (`python -m benchmarks field --jobs 2`), of which the first
+part takes 20 minutes, the second 10 and all of MNIST 10:
 
 - At most 5,000 points per set: 4,500 take scikit-learn and openTSNE about ten seconds on one core, 10,000 over thirty.
 - Five subsamples of sets of up to 2,500 points, and three of larger ones and of every set in the second part, which

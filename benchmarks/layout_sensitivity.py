@@ -97,8 +97,7 @@ def report(cases: Cases) -> str:
         "spreads are standard deviations of the scores. All numbers are means over the data sets. t-SNEkhorn starts "
         "from principal components and draws no random numbers for so few points, so a seed has no effect."
     )
-    text = part_tables(cases, {kind: partial(_kind_text, kind) for kind in KINDS})
-    return f"{about}\n\n{text}" if text else ""
+    return part_tables(cases, {kind: partial(_kind_text, kind) for kind in KINDS}, about)
 
 
 def _kind_text(kind: str, cases: list[Case]) -> str:

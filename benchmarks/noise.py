@@ -111,8 +111,7 @@ def report(cases: Cases) -> str:
         "within a class, for which 0 is right; both are means over random samples. *Balance 0* is the affinity of "
         "t-SNE in an otherwise unchanged t-SNEkhorn, *balance 1* the symmetric entropic affinity."
     )
-    parts = part_tables(cases, {kind: partial(_kind_text, kind) for kind in SIMULATIONS})
-    return f"{about}\n\n{parts}" if parts else ""
+    return part_tables(cases, {kind: partial(_kind_text, kind) for kind in SIMULATIONS}, about)
 
 
 def _kind_text(kind: str, cases: list[Case]) -> str:

@@ -57,6 +57,7 @@ def trade(cases: Cases) -> Any:
             ax.plot(x, y, SHAPES[factor], color=color, markersize=9 if factor == 1.0 else 6)
         ax.annotate(method, dots[1.0], xytext=(6, 5), textcoords="offset points", fontsize=8, color=color)
     ax.set(xlabel="recall of 15 neighbours", ylabel="silhouette of the classes")
+    ax.margins(x=0.15)  # room for the names
     ax.set_title(
         f"mean over {len(several)} data sets: up and right is better\n"
         "dots: defaults; triangles: neighbourhoods a third (down) and three times (up) as large",

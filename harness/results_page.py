@@ -33,11 +33,15 @@ def figure_table(columns: Mapping[str, tuple[str, str]], cases: Iterable[Mapping
     return table(list(columns), [figures(case, columns.values()) for case in cases], caption)
 
 
-def part_tables(cases: Cases, renderers: Mapping[str, Callable[[list[Case]], str]]) -> str:
-    """Return the texts of all parts of a benchmark, each made from the finished cases of that "part"."""
+def part_tables(cases: Cases, renderers: Mapping[str, Callable[[list[Case]], str]], about: str = "") -> str:
+    """Return the texts of all parts of a benchmark, each made from the finished cases of that "part".
+
+    The text `about` stands above them, if there are any.
+    """
     found = list(finished(cases).values())
     chosen = {part: [case for case in found if case["part"] == part] for part in renderers}
-    return "\n\n".join(renderers[part](cases) for part, cases in chosen.items() if cases)
+    texts = [renderers[part](cases) for part, cases in chosen.items() if cases]
+    return "\n\n".join([about, *texts] if about and texts else texts)
 
 
 def _text(value: Any) -> str:

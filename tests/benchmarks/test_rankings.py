@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.field_methods import DEFAULTS, OURS, PEERS, value_used
-from benchmarks.field_report import where_not
+from benchmarks.field_report import sets_text, where_not
 from benchmarks.layout_measures import MEASURES
 from benchmarks.rankings import Score, ahead_and_behind, best_of, leaders, rank, rivals, summarize
 
@@ -64,3 +64,24 @@ def test_neighbourhoods_have_at_most_a_third_of_the_points():
     assert value_used("openTSNE", 61) == 20.0
     assert value_used("umap-learn", 1000, 1 / 3) == 5
     assert value_used("umap-learn", 61, 3.0) == 20
+
+
+def test_sets_that_were_not_used_to_choose_the_defaults_are_shown_apart():
+    def case(data, method, value):
+        scores = dict.fromkeys(MEASURES, value)
+        return {
+            "data": data,
+            "method": method,
+            "factor": 1.0,
+            "n": 100,
+            "layout_seconds": 1.0,
+            "version": "1",
+            **scores,
+        }
+
+    old = [case("khan", "t-SNEkhorn", 0.9), case("khan", "PHATE", 0.5)]
+    new = [case("wine", "t-SNEkhorn", 0.4), case("wine", "PHATE", 0.5)]
+    assert "in view" not in sets_text(old)
+    fresh = sets_text([*old, *new]).split("in view")[1]
+    assert "| t-SNEkhorn | 2.0 | 2.0 | 2.0 |" in fresh
+    assert "| PHATE | 1.0 | 1.0 | 1.0 |" in fresh

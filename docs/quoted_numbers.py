@@ -106,6 +106,22 @@ QUOTES = (
     ),
     Quote(
         "docs/choices.md",
+        "mean silhouette is {best_silhouette_defaults:.3f} without self-loops in P and {best_silhouette_loops:.3f} "
+        "with them",
+    ),
+    Quote("docs/choices.md", "**Without self-loops in P or Q**, the silhouette is {best_silhouette_no_loops:.3f}."),
+    Quote("docs/choices.md", "with a silhouette of {best_silhouette_loops_in_p:.3f}."),
+    Quote(
+        "docs/choices.md",
+        "the highest silhouette of all, {best_silhouette_tighter:.3f}, but the recall falls from "
+        "{best_neighbor_recall_defaults:.3f} to {best_neighbor_recall_tighter:.3f}. Averaged over the perplexities, it "
+        "has no advantage: the silhouette is {average_silhouette_tighter:.3f} instead of "
+        "{average_silhouette_defaults:.3f}, the trustworthiness is {average_trustworthiness_tighter:.3f} instead of "
+        "{average_trustworthiness_defaults:.3f}, and the recall is {average_neighbor_recall_tighter:.3f} instead of "
+        "{average_neighbor_recall_defaults:.3f}.",
+    ),
+    Quote(
+        "docs/choices.md",
         "is ahead of openTSNE** in silhouette ({silhouette_ours:.3f} against {silhouette_opentsne:.3f}), recall "
         "({neighbor_recall_ours:.3f} against {neighbor_recall_opentsne:.3f}) and trustworthiness "
         "({trustworthiness_ours:.3f} against {trustworthiness_opentsne:.3f}).",
@@ -124,6 +140,13 @@ TOOLS = {  # short names, and names in the benchmarks of quality and of speed
     "umap": ("umap-learn", "umap-learn"),
     "seeded": ("", "umap-learn, seeded"),
 }
+VARIANTS = {  # short names, and names in the study of design choices
+    "defaults": "defaults",
+    "loops": "self-loops in P and Q (as in the paper)",
+    "loops_in_p": "self-loops in P only",
+    "no_loops": "self-loops in neither",
+    "tighter": "exaggeration 1.5",
+}
 SCORES = ("silhouette", "neighbor_recall", "trustworthiness", "knn_accuracy")
 
 
@@ -138,7 +161,7 @@ def values() -> dict[str, Any]:
     """Return all values that sentences may quote."""
     found = {f"commit_{name}": record("benchmarks", name)["machine"]["commit"] for name in ("speed", "growth")}
     found["commit_defaults"] = record("benchmarks", "defaults")["machine"]["commit"]
-    return {**found, **_qualities(), **_times(), **_row_perplexities()}
+    return {**found, **_qualities(), **_times(), **_row_perplexities(), **_study()}
 
 
 def _qualities() -> dict[str, float]:
@@ -150,6 +173,19 @@ def _qualities() -> dict[str, float]:
         if tool
         for score in SCORES
     }
+
+
+def _study() -> dict[str, float]:
+    """Return the scores of design choices, at the best perplexity and averaged over perplexities."""
+    cases = [case for case in record("benchmarks", "study")["cases"].values() if case.get("part") == "variants"]
+    names = dict.fromkeys(case["data"] for case in cases)
+    found = {}
+    for short, variant in VARIANTS.items():
+        for score in SCORES[:3]:
+            own = [[c[score] for c in cases if (c["data"], c["variant"]) == (name, variant)] for name in names]
+            found[f"best_{score}_{short}"] = mean(max(values) for values in own)
+            found[f"average_{score}_{short}"] = mean(mean(values) for values in own)
+    return found
 
 
 def _times() -> dict[str, float]:

@@ -15,8 +15,8 @@ PROGRAM = Program(
     name="benchmarks",
     description="Run benchmarks and write their page next to the results folder. Complete benchmarks are run again.",
     modules=(
-        *("convergence", "affinity_peers", "scale", "neighbors", "hub_graphs", "speed", "growth", "peak_memory"),
-        *("many_blocks", "cluster", "extend"),
+        *("convergence", "affinity_peers", "scale", "neighbors", "hub_graphs", "speed", "growth", "cost"),
+        *("peak_memory", "many_blocks", "cluster", "extend", "field", "noise", "layout_sensitivity"),
         *("quality", "default_quality", "study", "balance_study", "descent_schedules", "starts", "interactive_page"),
     ),
     introduction=INTRODUCTION,

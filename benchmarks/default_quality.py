@@ -20,11 +20,11 @@ from snekhorn.datasets import make_heteroscedastic_multinomial
 from snekhorn.metrics import silhouette
 
 from .measure import LAYOUT_DATA, N_THREADS, QUICK_DATA, SCORES, Array, benchmark, layout_scores
+from .rankings import MARGIN
 
 MOST_POINTS = 10_000  # of a data set; all of MNIST would take hours
 SHARE = 0.9  # of the points in a subsample
 PERPLEXITY = 30.0
-MARGIN = 0.003  # a score that is lower by this much or less counts as equal
 DEFAULTS = "t-SNEkhorn"
 EXAGGERATED = {"t-SNEkhorn, exaggeration 1.5": 1.5, "t-SNEkhorn, exaggeration 2": 2.0}
 OURS = (DEFAULTS, *EXAGGERATED)

@@ -18,7 +18,7 @@ from harness.experiment import Case, Cases, Plan, Settings, finished
 from harness.results_page import figure_table
 from snekhorn import datasets
 
-from .measure import N_THREADS, STAGES, Array, benchmark, best_of, peak_gigabytes, quiet
+from .measure import N_THREADS, STAGES, Array, benchmark, peak_gigabytes
 from .speed import N_ITER, NEVER, compile_ours, ours_by_stages
 
 SIZES = (10_000, 70_000, 250_000, 1_000_000)
@@ -29,8 +29,7 @@ SIDE = 28  # pixels
 
 def plan(settings: Settings) -> Plan:
     sizes = [n // 10 if settings.quick else n for n in SIZES]
-    ours = {f"{n:,} points": partial(solve, n, settings.data) for n in sizes}
-    return {**ours, **{f"{n:,} points, umap-learn": partial(solve_by_umap, n, settings.data) for n in sizes}}
+    return {f"{n:,} points": partial(solve, n, settings.data) for n in sizes}
 
 
 def augmented(n: int, folder: Path | None) -> Array:
@@ -101,16 +100,6 @@ def solve(n: int, folder: Path | None) -> dict[str, Any]:
     return {**result, "peer_iteration_seconds": _peer_iteration(affinity.affinity_, Z)}
 
 
-def solve_by_umap(n: int, folder: Path | None) -> dict[str, Any]:
-    """Lay out n points by umap-learn with its own defaults, without a seed, so that it uses all threads."""
-    peers.require("umap-learn")
-    X = augmented(n, folder)
-    quiet(lambda: peers.umap_layout(X[:5000], n_epochs=5, n_jobs=N_THREADS))  # compile
-    repeats = REPEATS if n < MANY_POINTS else 1
-    seconds, _ = best_of(repeats, lambda: peers.umap_layout(X, n_jobs=N_THREADS))
-    return {"n": n, "peer_seconds": seconds, "peer_peak_gb": peak_gigabytes()}
-
-
 def _peer_iteration(P: Any, Z: Array) -> float | None:
     """Return the time of one iteration of openTSNE in seconds, or None if it is not installed."""
     if not peers.is_installed("openTSNE"):
@@ -125,8 +114,7 @@ def _peer_iteration(P: Any, Z: Array) -> float | None:
 
 
 def report(cases: Cases) -> str:
-    by_umap = {case["n"]: case for case in finished(cases).values() if "peer_seconds" in case}
-    found = [{**case, **by_umap.get(case["n"], {})} for case in finished(cases).values() if "peer_seconds" not in case]
+    found = list(finished(cases).values())
     seconds = {f"{name}, s": (f"{key}_seconds", ".1f") for name, key in STAGES.items()}
     columns = {
         "points": ("n", ",d"),
@@ -134,25 +122,23 @@ def report(cases: Cases) -> str:
         "iteration, s": ("iteration_seconds", ".3f"),
         "iteration of openTSNE, s": ("peer_iteration_seconds", ".3f"),
         "peak memory, GB": ("peak_gb", ".1f"),
-        "umap-learn, s": ("peer_seconds", ".1f"),
-        "memory of umap-learn, GB": ("peer_peak_gb", ".1f"),
         "span": ("span", ".0f"),
     }
     note = (
         f"The table shows layouts of MNIST, augmented with rotated and shifted copies, with {N_THREADS} threads and "
         f"{N_ITER} iterations; best of {REPEATS} runs below {MANY_POINTS:,} points, otherwise a single run. The span "
-        "is the longer side of the layout. umap-learn runs with its own defaults."
+        "is the longer side of the layout."
     )
     text = figure_table(columns, found, note)
     if len(found) > 2:
         first, last = found[1], found[-1]
-        *others, total = (f"n^{_exponent(first, last, f'{key}_seconds'):.2f} ({name})" for name, key in STAGES.items())
+        *others, total = (f"n^{exponent(first, last, f'{key}_seconds'):.2f} ({name})" for name, key in STAGES.items())
         sizes = f"{first['n']:,} to {last['n']:,} points"
         text += f"\n\nFrom {sizes}, the times grow as {', '.join(others)} and {total}."
     return text
 
 
-def _exponent(first: Case, last: Case, key: str) -> float:
+def exponent(first: Case, last: Case, key: str) -> float:
     return float(np.log(last[key] / first[key]) / np.log(last["n"] / first["n"]))
 
 

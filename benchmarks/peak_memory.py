@@ -20,13 +20,12 @@ from snekhorn import TSNEkhorn
 from snekhorn.runtime.memory import used_bytes
 
 from .growth import augmented
-from .measure import N_THREADS, Array, benchmark, peak_gigabytes, quiet
+from .measure import N_THREADS, Array, benchmark, forget_peak, peak_gigabytes, quiet
 from .speed import compile_ours
 
 SIZES = (200_000, 1_000_000)
 SIZES_VARIABLE = "SNEKHORN_MEMORY_SIZES"
 N_ITER = 150  # enough for both phases of the descent, each of which sorts the points
-RESET = Path("/proc/self/clear_refs")  # Linux resets the peak of a process that writes a 5 into it
 ESTIMATE = "snekhorn.estimators.resources.require_memory"  # called with the estimate
 # Functions with which a stage begins.
 STAGES = {
@@ -56,7 +55,7 @@ class StagePeaks:
     def begin(self, stage: str) -> None:
         """Record the peak of the stage that ends, and begin another one."""
         self.peaks[self.current] = max(self.peaks.get(self.current, 0.0), peak_gigabytes())
-        RESET.write_text("5")
+        forget_peak()
         self.current = stage
 
     def marked(self, function: Callable[..., Any], stage: str) -> Callable[..., Any]:

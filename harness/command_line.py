@@ -23,7 +23,7 @@ from .data_sets import check_folder
 from .experiment import Experiment, Settings
 from .processes import count_cores
 from .results_file import ResultsFile
-from .results_page import write_page
+from .results_page import Summary, write_page
 
 BAD_INPUT, INTERRUPTED = 2, 130
 LOG_INTERVAL = 60.0  # seconds between progress messages if stderr is not a terminal
@@ -47,6 +47,8 @@ class Program:
         Default folder for the results of a full run.
     jobs : int or None
         Default number of cases to compute at the same time in a full run; None for one per core.
+    summary_module : str
+        Module of the package `name` whose function `summary` writes the first section of the page; "" for none.
     """
 
     name: str
@@ -55,12 +57,25 @@ class Program:
     introduction: str
     out: Path
     jobs: int | None = None
+    summary_module: str = ""
 
     @cached_property
     def experiments(self) -> dict[str, Experiment]:
         """Import the experiments only when they are needed, because every new process imports the program."""
         modules = [importlib.import_module(f"{self.name}.{module}") for module in self.modules]
         return {module.EXPERIMENT.name: module.EXPERIMENT for module in modules}
+
+    @cached_property
+    def summary(self) -> Summary | None:
+        """Function that writes the first section of the page, if there is one."""
+        if not self.summary_module:
+            return None
+        function: Summary = importlib.import_module(f"{self.name}.{self.summary_module}").summary
+        return function
+
+    def write_page(self, page: Path, folder: Path) -> None:
+        """Write the page from the results in a folder."""
+        write_page(page, folder, self.introduction, self.experiments.values(), self.summary)
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
         """Run the requested experiments and return the exit code."""
@@ -80,7 +95,7 @@ class Program:
             epilog=f"experiments:\n{listing}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        parser.add_argument("names", nargs="+", metavar="NAME", help="experiments to run, or 'all'")
+        parser.add_argument("names", nargs="*", default=["all"], metavar="NAME", help="experiments (default: all)")
         parser.add_argument("--quick", action="store_true", help="compute a few small cases, as a check")
         parser.add_argument("--data", type=Path, help="folder of the data sets (default: from SNEKHORN_DATA)")
         parser.add_argument(
@@ -129,7 +144,7 @@ class Run:
                 code = INTERRUPTED
             except (InputError, DamagedData, MissingData, MemoryError, OSError) as error:
                 code = _complain(error)
-            write_page(self.page, self.folder, self.program.introduction, self.program.experiments.values())
+            self.program.write_page(self.page, self.folder)
             if code:
                 break
         if code != BAD_INPUT:

@@ -14,6 +14,8 @@ from snekhorn import datasets
 from snekhorn.datasets import MissingData
 from snekhorn.geometry.preprocessing import principal_components
 
+from .package_data import PACKAGE_SETS
+
 Points: TypeAlias = tuple[NDArray[Any], NDArray[Any]]  # X, class codes
 
 N_COMPONENTS = 50  # as in the paper; data with fewer features are left unchanged
@@ -22,7 +24,8 @@ N_COMPONENTS = 50  # as in the paper; data with fewer features are left unchange
 def title(name: str) -> str:
     """Return the title of a data set; the part of the name after a comma is the preparation of its rows."""
     data, _, preparation = name.partition(", ")
-    return datasets.SETS[data].title + (f", {preparation}" if preparation else "")
+    known = PACKAGE_SETS[data] if data in PACKAGE_SETS else datasets.SETS[data]
+    return known.title + (f", {preparation}" if preparation else "")
 
 
 def check_folder(folder: Path | None) -> None:
@@ -49,7 +52,7 @@ def load_points(
     Parameters
     ----------
     name : str
-        Name in `snekhorn.datasets`, such as "snareseq"; "snareseq, unit rows" prepares the rows first.
+        Name in `snekhorn.datasets` or `package_data`; "snareseq, unit rows" prepares the rows of "snareseq" first.
     folder : Path or None
         Folder of the data sets; None for the folder in SNEKHORN_DATA.
     n : int or None
@@ -80,15 +83,23 @@ def _load_points(
     """Load the points; errors are cached as well, so that an unreachable server is tried only once."""
     data, _, preparation = name.partition(", ")
     try:
-        found = datasets.load(data, folder, download=download)
+        X, y = load_labeled(data, folder, download=download)
     except MissingData as error:
         return error
-    X, y = found.X[:n], found.y[:n]
+    X, y = X[:n], y[:n]
     if sample is not None and sample < len(X):
         chosen = np.random.default_rng(0).permutation(len(X))[:sample]
         X, y = X[chosen], y[chosen]
     X = reduce_dimension(prepare_rows(X, preparation or "raw"))
     return np.ascontiguousarray(X, dtype=dtype), y
+
+
+def load_labeled(data: str, folder: Path | None, *, download: bool) -> Points:
+    """Return the points as published, and their classes."""
+    if data in PACKAGE_SETS:
+        return PACKAGE_SETS[data].load()
+    found = datasets.load(data, folder, download=download)
+    return found.X, found.y
 
 
 def prepare_rows(X: NDArray[Any], how: str) -> NDArray[Any]:
@@ -98,6 +109,8 @@ def prepare_rows(X: NDArray[Any], how: str) -> NDArray[Any]:
     X = X.astype(float)
     if how == "standardised":  # by a single mean and standard deviation, as in the authors' code
         return (X - X.mean()) / X.std()
+    if how == "standardised columns":
+        return (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), np.finfo(float).tiny)
     if how == "unit rows":
         return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(float).tiny)
     if how == "shares":

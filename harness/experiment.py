@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -86,6 +86,10 @@ class Experiment:
         Whether time or peak memory is measured; cases then run one at a time, each in a new process.
     reusable : callable
         Function that decides whether a finished case of an earlier complete run is kept or computed again.
+    limit : float or None
+        Seconds after which a timed case is ended; None for no limit.
+    hopeless : callable
+        Function from the key of a timed case and all cases so far to the reason not to try it, or "".
     """
 
     name: str
@@ -96,6 +100,8 @@ class Experiment:
     source: str = ""
     timed: bool = False
     reusable: Callable[[Case], bool] = always
+    limit: float | None = None
+    hopeless: Callable[[str, Cases], str] = lambda key, cases: ""
 
     def results(self, folder: Path, *, quick: bool | None) -> ResultsFile:
         """Open the results file of the experiment."""
@@ -111,12 +117,22 @@ class Experiment:
         load = Load(results.load) if self.timed else None
         if progress is not None:
             progress(next(iter(left), ""), len(plan) - len(left), len(plan))
-        for key, case in run_cases(dict(left), jobs=settings.jobs, timed=self.timed):
+        computed = self._run_in_turn(dict(left), results) if self.timed else run_cases(dict(left), jobs=settings.jobs)
+        for key, case in computed:
             results.put(key, case, load=load.so_far() if load else None)
             del left[key]
             if progress is not None:
                 progress(next(iter(left), ""), len(plan) - len(left), len(plan))
         return results
+
+    def _run_in_turn(self, plan: Plan, results: ResultsFile) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Run timed cases one by one, except those that earlier cases show to be hopeless."""
+        for key, compute in plan.items():
+            reason = self.hopeless(key, results.cases)
+            if reason:
+                yield key, {"not_available": reason}
+            else:
+                yield from run_cases({key: compute}, timed=True, limit=self.limit)
 
     def picture(self, folder: Path, cases: Cases) -> list[Path]:
         """Draw the finished cases as PNG and PDF."""

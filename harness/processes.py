@@ -12,7 +12,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, TimeoutError, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
@@ -34,13 +34,16 @@ def count_cores() -> int:
 
 
 def run_cases(
-    plan: Mapping[str, Compute], *, jobs: int = 1, timed: bool = False
+    plan: Mapping[str, Compute], *, jobs: int = 1, timed: bool = False, limit: float | None = None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield keys and results as cases finish; timed cases run one after another, each in a new process."""
+    """Yield keys and results as cases finish.
+
+    Timed cases run one after another, each in a new process, which is ended after `limit` seconds if there is a limit.
+    """
     jobs = min(jobs, len(plan), MOST_PROCESSES)
     if timed:
         for key, compute in plan.items():
-            yield key, _run_alone(compute)
+            yield key, _run_alone(compute, limit)
     elif jobs < 2:
         yield from ((key, compute()) for key, compute in plan.items())
     else:
@@ -50,15 +53,19 @@ def run_cases(
             raise MemoryError(f"{DIED}; lower --jobs and run again. Finished cases are kept.") from None
 
 
-def _run_alone(compute: Compute) -> dict[str, Any]:
+def _run_alone(compute: Compute, limit: float | None) -> dict[str, Any]:
     with patch.dict(os.environ, PASSIVE_WAITING):
         try:
-            return dict(_run_at_once({"": compute}, 1, threads=TIMED_THREADS))[""]
+            return dict(_run_at_once({"": compute}, 1, threads=TIMED_THREADS, limit=limit))[""]
         except BrokenProcessPool:
             return {"not_available": f"failed: {DIED}"}
+        except TimeoutError:
+            return {"not_available": f"failed: not finished after {limit:,.0f} s"}
 
 
-def _run_at_once(plan: Mapping[str, Compute], jobs: int, threads: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def _run_at_once(
+    plan: Mapping[str, Compute], jobs: int, threads: int, limit: float | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
     # Spawn instead of fork: a forked copy would lack the threads that this process has already started.
     context = multiprocessing.get_context("spawn")
     numbers = context.SimpleQueue()
@@ -69,7 +76,7 @@ def _run_at_once(plan: Mapping[str, Compute], jobs: int, threads: int) -> Iterat
         try:
             with _interrupts_ignored():  # inherited, so processes ignore them even before _settle runs
                 futures = {pool.submit(compute): key for key, compute in plan.items()}
-            for future in as_completed(futures):
+            for future in as_completed(futures, limit):
                 yield futures[future], future.result()
         except BaseException:  # an error, an interrupt, or the caller stopped iterating
             for process in set(multiprocessing.active_children()) - before:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from .experiment import FAILED, SEPARATOR, Case, Cases, Experiment, finished
 from .machine import sentence
 from .results_file import read_results, write_complete
 
+Summary: TypeAlias = Callable[[Mapping[str, Cases]], str]  # cases of every experiment, by name -> text of the page
 ABSENT, PENDING = "not available", "not run yet"
 NOTICEABLE = 0.1  # cores kept busy by other processes; less does not affect the reported times
 
@@ -32,11 +33,15 @@ def figure_table(columns: Mapping[str, tuple[str, str]], cases: Iterable[Mapping
     return table(list(columns), [figures(case, columns.values()) for case in cases], caption)
 
 
-def part_tables(cases: Cases, renderers: Mapping[str, Callable[[list[Case]], str]]) -> str:
-    """Return the texts of all parts of a benchmark, each made from the finished cases of that "part"."""
+def part_tables(cases: Cases, renderers: Mapping[str, Callable[[list[Case]], str]], about: str = "") -> str:
+    """Return the texts of all parts of a benchmark, each made from the finished cases of that "part".
+
+    The text `about` stands above them, if there are any.
+    """
     found = list(finished(cases).values())
     chosen = {part: [case for case in found if case["part"] == part] for part in renderers}
-    return "\n\n".join(renderers[part](cases) for part, cases in chosen.items() if cases)
+    texts = [renderers[part](cases) for part, cases in chosen.items() if cases]
+    return "\n\n".join([about, *texts] if about and texts else texts)
 
 
 def _text(value: Any) -> str:
@@ -45,16 +50,25 @@ def _text(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def write_page(page: Path, folder: Path, introduction: str, experiments: Iterable[Experiment]) -> None:
-    """Write the sections of all experiments that have results in the folder."""
-    parts, machine = [introduction], ""
+def write_page(
+    page: Path,
+    folder: Path,
+    introduction: str,
+    experiments: Iterable[Experiment],
+    summary: Summary | None = None,
+) -> None:
+    """Write the sections of all experiments that have results in the folder, below a summary of them."""
+    parts, machine = [], ""
+    results: dict[str, Cases] = {}
     for experiment in experiments:
         path = folder / f"{experiment.source or experiment.name}.json"
         if path.exists():
             record = read_results(path)
+            results[experiment.name] = record["cases"]
             parts.append(_section(experiment, record, folder, page, machine))
             machine = sentence(record["machine"])
-    write_complete(page, "\n\n".join(parts) + "\n")
+    lead = [introduction, summary(results)] if summary is not None else [introduction]
+    write_complete(page, "\n\n".join([*lead, *parts]) + "\n")
 
 
 def _section(experiment: Experiment, record: Mapping[str, Any], folder: Path, page: Path, machine: str) -> str:

@@ -38,6 +38,7 @@ PROGRAM = Program(
     ),
     introduction=INTRODUCTION,
     out=Path("reproduction-results"),
+    summary_module="claims",
 )
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def report(cases: Cases) -> str:
     found = means(finished(cases))
     rows, sums = [], np.zeros((len(PAIRS) * len(SCORES), 2), int)
     for name in dict.fromkeys(name for name, _, _ in found):
-        counts = np.array([_above(found, name, pair, score) for pair in PAIRS for score in SCORES])
+        counts = np.array([count_above(found, name, pair, score) for pair in PAIRS for score in SCORES])
         rows.append([title(name), *(f"{above} of {shared}" if shared else PENDING for above, shared in counts)])
         sums += counts * (name in EMBEDDINGS)
     judged = (f"{above} of {shared}: {most(above, shared)}" if shared else PENDING for above, shared in sums)
@@ -54,7 +54,7 @@ def report(cases: Cases) -> str:
     return table(head, rows, note)
 
 
-def _above(found: Found, name: str, pair: tuple[str, str], score: str) -> tuple[int, int]:
+def count_above(found: Found, name: str, pair: tuple[str, str], score: str) -> tuple[int, int]:
     """Return the number of perplexities at which the first is above the second, and the number they share."""
     first, second = (found.get((name, column, score), {}) for column in pair)
     shared = set(first) & set(second)

@@ -39,6 +39,25 @@ def test_a_case_that_fails_does_not_stop_the_others(tmp_path, error):
     assert f"- bad failed: {error.__name__}: overflow" in (tmp_path / "page.md").read_text()
 
 
+def small():
+    return {"n": 1}
+
+
+def test_hopeless_cases_are_not_tried(tmp_path):
+    plan = {"a": small, "b": small}
+    experiment = Experiment(
+        "name",
+        "Title",
+        lambda settings: plan,
+        lambda cases: "",
+        timed=True,
+        hopeless=lambda key, cases: "as a has shown" if "a" in cases else "",
+    )
+    cases = experiment.run(tmp_path, Settings()).cases
+    assert cases["a"]["n"] == 1
+    assert cases["b"] == {"not_available": "as a has shown"}
+
+
 @pytest.mark.parametrize("error", [TypeError, ValueError])
 def test_a_mistake_in_the_code_is_not_hidden(tmp_path, error):
     def wrong():

@@ -41,6 +41,16 @@ def sleep(marker=None):
     return {}
 
 
+def test_a_timed_case_that_exceeds_its_limit_is_ended(tmp_path):
+    start, before = time.monotonic(), set(multiprocessing.active_children())
+    found = dict(run_cases({"a": partial(sleep, tmp_path / "marker"), "b": wait_policy}, timed=True, limit=8.0))
+    assert found["a"] == {"not_available": "failed: not finished after 8 s"}
+    assert found["b"] == {"policy": "passive"}
+    assert time.monotonic() - start < 60.0
+    assert set(multiprocessing.active_children()) == before
+    assert not (tmp_path / "marker").exists()
+
+
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes cannot be given a core here")
 def test_every_process_has_one_core():
     found = dict(run_cases({str(i): where for i in range(6)}, jobs=2))

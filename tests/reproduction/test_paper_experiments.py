@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from harness.experiment import FAILED, NotAvailable, Settings, finished
-from harness.results_page import write_page
 from reproduction import layout_protocols, table2, table3
 from reproduction.__main__ import PROGRAM
 from reproduction.paper import CLUSTERING, EMBEDDINGS
@@ -29,7 +28,7 @@ def _no_data(monkeypatch, tmp_path):
 
 def page_of(folder):
     page = folder.parent / f"{folder.name}.md"
-    write_page(page, folder, PROGRAM.introduction, EXPERIMENTS.values())
+    PROGRAM.write_page(page, folder)
     return page.read_text()
 
 

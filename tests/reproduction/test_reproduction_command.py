@@ -117,6 +117,7 @@ def test_an_interrupt_of_several_processes_leaves_no_traceback(folder):
 def test_drawing_computes_nothing(folder, as_json):
     facts = as_json("all", "--quick", "--draw")
     assert all(found["cases"] == 0 for found in facts["experiments"].values())
+    assert set(as_json("--quick", "--draw")["experiments"]) == set(facts["experiments"]) == set(PROGRAM.experiments)
     as_json("figure2", "--quick")
     (folder / "reproduction-quick" / "figure2.png").unlink()
     facts = as_json("all", "--quick", "--draw")

@@ -145,13 +145,8 @@ class Objective:
 
     def loss(self, Z: Array, exaggeration: float = 1.0) -> float:
         """Return the loss, with the attraction term multiplied by `exaggeration`; raise if it is not finite."""
-        largest = float(np.maximum(self.execution.max(Z), -self.execution.min(Z)))
-        energies = self.rows.energies(Z, largest, student=self.kernel is Kernel.STUDENT)
-        attraction = float(self.execution.sum(energies))
-        total = self.negative_entropy + exaggeration * attraction + self.normalization.value(Z, self.row_sums)
-        if self.springs is not None:
-            total += self.springs.energy(Z)
-        return _finite(total / self.n_points)
+        loss = self._loss_without_springs(Z, exaggeration)
+        return loss if self.springs is None else _finite(loss + self.springs.energy(Z) / self.n_points)
 
     def divergence(self, Z: Array) -> float:
         """Return KL(P | Q) / n, without springs.
@@ -159,12 +154,17 @@ class Objective:
         It equals the loss unless Q is doubly stochastic and P is not. In that case the loss is the joint objective of
         layout and potential, which differs by 2 <f, 1 - mass>.
         """
-        loss = self.loss(Z)
-        if self.springs is not None:
-            loss -= self.springs.energy(Z) / self.n_points
+        loss = self._loss_without_springs(Z)
         if (f := self.potential) is None:
             return loss
         return _finite(loss + float(2.0 * self.execution.sum(f * (1.0 - self.mass))) / self.n_points)
+
+    def _loss_without_springs(self, Z: Array, exaggeration: float = 1.0) -> float:
+        largest = float(np.maximum(self.execution.max(Z), -self.execution.min(Z)))
+        energies = self.rows.energies(Z, largest, student=self.kernel is Kernel.STUDENT)
+        attraction = float(self.execution.sum(energies))
+        total = self.negative_entropy + exaggeration * attraction + self.normalization.value(Z, self.row_sums)
+        return _finite(total / self.n_points)
 
     @property
     def divergence_of_one_place(self) -> float:

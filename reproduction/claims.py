@@ -139,7 +139,7 @@ def _ascent(cases: Cases) -> Outcome:
         for solver in (CONVERGED, SCRIPT)
     )
     said = f"row sums differ from 1 by up to {theirs:.1e} after 5,000 steps of the authors' script; by {ours:.1e} here"
-    return _holds(ours < 1e-6, theirs < 1e-3), said
+    return _holds(theirs < 1e-3), said
 
 
 def _clustering(cases: Cases, *, rivals: tuple[str, ...]) -> Outcome:
@@ -168,7 +168,7 @@ def _every_perplexity(cases: Cases) -> Outcome:
         if name in EMBEDDINGS:
             above += sum(second[xi] > first[xi] for xi in first if xi in second)
             total += len(set(first) & set(second))
-    return _most(above, total), f"at {above} of {total} perplexities of the data sets at hand"
+    return _holds(above == total, above > total / 2), f"at {above} of {total} perplexities of the data sets at hand"
 
 
 def _layouts(cases: Cases, *, score: str) -> Outcome:
@@ -206,7 +206,7 @@ CLAIMS = (
     ),
     Claim("Symmetrising the entropic affinity spoils its row perplexities", "Figure 1", "figure1", _row_perplexities),
     Claim("t-SNEkhorn separates the classes of COIL-20 better than t-SNE", "Figure 1", "figure1", _separation),
-    Claim("Dual ascent solves the problem", "Section 3", "snareseq", _ascent),
+    Claim("Dual ascent with Adam solves the problem", "Section 3", "snareseq", _ascent),
     Claim(
         "The doubly stochastic affinity breaks up into unwanted clusters, the symmetric entropic one has exactly three",
         "Figure 2",

@@ -165,4 +165,10 @@ FOUND = [
         "(LayoutCase(kind='tsnekhorn', points=Points(), parameters={'perplexity': 1.01, 'n_neighbors': None, "
         "'learning_rate': 100.0, 'max_iter': 1, 'random_state': 0}), 10000.0)",
     ),
+    # Comparing an optimiser that is an array with a name gives an array.
+    (
+        "nonsense_is_refused_or_works",
+        "(LayoutCase(kind='tsnekhorn', points=Points(), parameters={'perplexity': 1.01, 'n_neighbors': None, "
+        "'max_iter': 1, 'random_state': 0}), 55, array([1, 2]))",
+    ),
 ]

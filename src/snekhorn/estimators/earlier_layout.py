@@ -84,10 +84,10 @@ class EarlierLayout:
         return Similarity.closest(Z, self.positions, self.known, execution, scale=False)(Z) + self.centre
 
 
-def check_pull(pull: Any, optimizer: str) -> float:
+def check_pull(pull: Any, optimizer: Any) -> float:
     """Return the strength of springs, checked; raise if the optimiser cannot follow such springs."""
     strength: float = check_nonnegative(pull, "pull")
-    if optimizer == "adam" and strength > STRONGEST_WITH_ADAM:
+    if isinstance(optimizer, str) and optimizer == "adam" and strength > STRONGEST_WITH_ADAM:
         raise InputError(
             f"pull must be at most {STRONGEST_WITH_ADAM:g} with optimizer='adam', got {strength:g}; use "
             "optimizer='momentum' for stronger springs."

@@ -22,7 +22,7 @@ from ..embedding.affinity_rows import MANY, AffinityRows, negligible_below
 from ..embedding.charge_grid import GridState
 from ..embedding.charge_sums import OVERFLOW, Field, Kernel
 from ..embedding.descent import Count
-from ..embedding.mesh_size import DEFAULT, TIGHT, Accuracy
+from ..embedding.mesh_size import DEFAULT, MOST_NODES, TIGHT, Accuracy
 from ..embedding.normalizations import DoublyStochastic
 from ..embedding.objective import Objective, largest_coordinate
 from ..embedding.schedule import Phase
@@ -35,17 +35,28 @@ from .row_shuffle import permuted_pieces
 from .task_batch import TaskBatch
 from .workers import Array, EdgeArray, Pieces, RowStarts, Workers
 
-FAR_WORK = 0.45  # time of the far part of the field, relative to the other work on all points; if this is too large or
-# too small, the other workers wait for the first one, or the first one for them
-LEAST_SHARE = 0.02  # of the points in the first range, which also computes the far part
+# Work of a step in nanoseconds of one thread, measured on a layout of a million points in the plane at perplexity 30.
+# If the far part takes longer elsewhere, the other workers wait for the first one, and vice versa.
+SPREAD, NODE = 12.0, 4.9  # far part: per point, and per node of the padded grid
+NEAR, OTHER = 32.0, 81.0  # per point: near pairs; attraction, sorting, gathering and moving
+NODES_PER_POINT = 7.4  # of a grid that is not limited; beyond the limit, cells are wider and there are more near pairs
+LEAST_SHARE = 0.1  # of the points that each of equal pieces would have; the first piece has at least these
+
+
+def far_work(n: int) -> float:
+    """Return the work of the far part of the field, relative to the other work on n points."""
+    wider = max(1.0, NODES_PER_POINT * n / MOST_NODES)
+    return (SPREAD + NODE * NODES_PER_POINT / wider) / (NEAR * wider + OTHER)
 
 
 def layout_ranges(n: int, n_pieces: int) -> tuple[slice, ...]:
     """Cut n rows into ranges that take equal times, although the first piece also computes the far part."""
-    share = max(LEAST_SHARE, (1.0 + FAR_WORK) / n_pieces - FAR_WORK)
-    shares = np.array([share, *[(1.0 - share) / (n_pieces - 1)] * (n_pieces - 1)]) if n_pieces > 1 else np.ones(1)
-    ends = np.round(n * np.cumsum(shares)).astype(int).tolist()
-    return tuple(slice(start, stop) for start, stop in pairwise([0, *ends[:-1], n]))
+    if n_pieces == 1:
+        return (slice(0, n),)
+    share = max(LEAST_SHARE / n_pieces, (1.0 + far_work(n)) / n_pieces - far_work(n))
+    others = (1.0 - share) / (n_pieces - 1) * np.arange(n_pieces)
+    ends = np.round(n * (share + others)).astype(int).tolist()
+    return tuple(slice(start, stop) for start, stop in pairwise([0, *ends]))
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,14 @@ def test_it_goes_through_a_file(adata, tmp_path):
     assert back.uns["tsnekhorn"]["n_iter"] == adata.uns["tsnekhorn"]["n_iter"]
 
 
+def test_a_graph_of_an_old_file_that_does_not_name_its_distances(adata):
+    adata.obsp["distances"] = kneighbors_graph(adata.obsm["X_pca"], 20, mode="distance")
+    want = tsnekhorn(adata, obsp="distances", perplexity=10, copy=True)
+    adata.uns["neighbors"] = {"params": {"n_neighbors": 15, "method": "umap"}}
+    found = tsnekhorn(adata, neighbors_key="neighbors", perplexity=10, copy=True)
+    np.testing.assert_array_equal(found.obsm["X_tsnekhorn"], want.obsm["X_tsnekhorn"])
+
+
 @pytest.mark.slow
 def test_scanpy_finds_the_neighbours_and_draws_the_layout(adata):
     scanpy = pytest.importorskip("scanpy")

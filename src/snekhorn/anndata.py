@@ -254,26 +254,34 @@ def _distances_key(adata: AnnData, neighbors_key: str, obsp: str | None) -> str:
     """Return the entry of obsp with the distances of a neighbour graph."""
     if obsp is not None:
         raise InputError(f"neighbors_key={neighbors_key!r} and obsp={obsp!r} both name a graph; pass one of them.")
-    described = [key for key, found in adata.uns.items() if isinstance(found, Mapping) and "distances_key" in found]
-    if neighbors_key not in described:
+    graphs = _described_graphs(adata)
+    if neighbors_key not in graphs:
         raise InputError(
             f"neighbors_key={neighbors_key!r} is not a neighbour graph of adata.uns; "
-            f"{did_you_mean(neighbors_key, described)}"
+            f"{did_you_mean(neighbors_key, graphs)}"
         )
-    return str(adata.uns[neighbors_key]["distances_key"])
+    return str(graphs[neighbors_key]["distances_key"])
+
+
+def _described_graphs(adata: AnnData) -> dict[str, Mapping[str, Any]]:
+    """Return the entries of uns that describe a neighbour graph; old ones do not name the entry of obsp."""
+    entries = {key: found for key, found in adata.uns.items() if isinstance(found, Mapping)}
+    if "neighbors" in entries and "distances" in adata.obsp:
+        entries["neighbors"] = {"distances_key": "distances", **entries["neighbors"]}
+    return {key: found for key, found in entries.items() if "distances_key" in found}
 
 
 def _squared_distances(adata: AnnData, obsp: str) -> sparse.csr_matrix:
     """Return the graph of distances; Euclidean distances are squared, as the methods expect."""
     if obsp not in adata.obsp:
         raise InputError(f"obsp={obsp!r} is not an entry of adata.obsp; {did_you_mean(obsp, adata.obsp)}")
-    described = [found for found in adata.uns.values() if isinstance(found, dict)]
+    described = _described_graphs(adata).values()
     if obsp == "connectivities" or any(found.get("connectivities_key") == obsp for found in described):
         raise InputError(f"obsp={obsp!r} holds weights, not distances; pass the entry with the distances.")
     found = adata.obsp[obsp]
     check_sparse(found, f"obsp={obsp!r}")
     graph = sparse.csr_matrix(found)
-    metrics = [found.get("params", {}).get("metric") for found in described if found.get("distances_key") == obsp]
+    metrics = [found.get("params", {}).get("metric") for found in described if found["distances_key"] == obsp]
     if metrics and metrics[0] not in ("euclidean", None):
         return graph
     return graph.power(2)

@@ -25,9 +25,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at max_iter")
 STAGES = [
     pytest.param("lists_by_clusters", 1, id="neighbours"),
     pytest.param("_fill_rows", 41, id="affinity"),
-    pytest.param("far_field", 1, id="far part of the field"),
+    pytest.param("forces_of_pairs", 1, id="field"),
     pytest.param("take_step", 50, id="layout"),
-    pytest.param("sums_at_rows", 10, id="loss"),
+    pytest.param("joined_sums", 10, id="loss"),
 ]
 
 

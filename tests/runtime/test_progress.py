@@ -1,5 +1,8 @@
 """A bar for every stage, which other threads and silent fits do not show."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -54,3 +57,12 @@ def test_every_stage_of_a_fit(verbose, capsys, rng):
     said = capsys.readouterr().err
     for stage in ("neighbours", "affinity", "layout"):
         assert (f"{stage}:" in said) == verbose
+
+
+def test_an_import_and_a_quiet_fit_load_no_widgets():
+    """In a notebook without widgets, tqdm.auto warns when it is imported."""
+    code = (
+        "import sys, numpy as np; from snekhorn import TSNEkhorn; "
+        "TSNEkhorn(max_iter=2).fit(np.eye(20)); assert 'tqdm.auto' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True)

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm.auto import tqdm
 
 from ..errors import NumericalOverflowError
 from ..runtime.interrupts import delayed_interrupts
+from ..runtime.progress import progress_bar
 from ..solvers.descent_steps import Optimizer
 from .charge_grid import GridState
 from .charge_sums import Array
@@ -175,7 +175,7 @@ def minimize(
     between : callable or None
         Function that replaces the layout between the two phases.
     """
-    with tqdm(total=schedule.n_iter, desc="layout", disable=not verbose, unit="it") as bar:
+    with progress_bar("layout", schedule.n_iter, verbose=verbose) as bar:
         descent = _Descent(objective, Z, optimizer, schedule, callbacks, bar, steps)
         descent.keep, descent.between = keep, between
         if start is not None:

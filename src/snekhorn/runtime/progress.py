@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
+from typing import Any
 
 Progress = Callable[[int, float], None]
 
@@ -28,6 +29,15 @@ def is_shown() -> bool:
     return _stage.get() is not None
 
 
+def progress_bar(title: str, total: int, *, verbose: bool, unit: str = "it", leave: bool = True) -> Any:
+    """Return a bar, which is shown if `verbose` is set; only then, tqdm may warn that a notebook lacks widgets."""
+    if verbose:
+        from tqdm.auto import tqdm
+    else:
+        from tqdm import tqdm
+    return tqdm(total=total, desc=title, disable=not verbose, unit=unit, leave=leave)
+
+
 @contextmanager
 def counted(total: int) -> Iterator[Callable[[], None]]:
     """Yield a function to call after each of `total` parts of the stage; it does nothing unless the stage is shown."""
@@ -35,11 +45,9 @@ def counted(total: int) -> Iterator[Callable[[], None]]:
     if title is None or total < 2:
         yield _nothing
         return
-    from tqdm.auto import tqdm
-
     lock, token = Lock(), _stage.set(None)  # loops inside a part show no bars of their own
     try:
-        with tqdm(total=total, desc=title, leave=False) as bar:
+        with progress_bar(title, total, verbose=True, leave=False) as bar:
 
             def done() -> None:
                 with lock:  # parts end in several threads
@@ -56,9 +64,7 @@ def show_progress(title: str, *, verbose: bool, tol: float) -> Iterator[Progress
 
     The time left follows from the logarithm of the gap. It is a rough estimate, because solvers slow down or speed up.
     """
-    from tqdm.auto import tqdm
-
-    with tqdm(total=100, desc=title, disable=not verbose, unit="%") as bar:
+    with progress_bar(title, 100, verbose=verbose, unit="%") as bar:
         first: list[float] = []
 
         def progress(n_iter: int, gap: float) -> None:

@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from datetime import time
+from datetime import time, timedelta
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +39,16 @@ def test_times_of_day_are_coloured_by_hour(folder, snekhorn, kind):
     np.testing.assert_array_equal(color_values(table, "time"), [0.0, 6.5, np.nan, 23.75])
     parquet.write_table(table, "t.parquet")
     snekhorn("plot", "t.parquet", "--color", "time", "--out", "t.png")
+    assert (folder / "t.png").exists()
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_durations_are_coloured_by_seconds(folder, snekhorn, unit):
+    spans = pa.array([timedelta(0), timedelta(minutes=1.5), None, timedelta(days=1)], pa.duration(unit))
+    table = pa.table({"x": [0.0, 1.0, 2.0, 3.0], "y": [0.0, 1.0, 4.0, 9.0], "span": spans})
+    np.testing.assert_array_equal(color_values(table, "span"), [0.0, 90.0, np.nan, 86400.0])
+    parquet.write_table(table, "t.parquet")
+    snekhorn("plot", "t.parquet", "--color", "span", "--out", "t.png")
     assert (folder / "t.png").exists()
 
 

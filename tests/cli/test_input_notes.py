@@ -33,6 +33,30 @@ def test_a_label_that_was_not_declared_is_pointed_out_in_any_format(points, snek
 
 
 @pytest.mark.parametrize(
+    "args",
+    [
+        ("wide.csv", "--transpose", "--metadata", "kinds.csv"),
+        ("cells.h5ad", "--rep", "X"),
+        ("table.csv", "--columns", "type,b,c"),
+    ],
+)
+def test_only_metadata_are_offered_as_labels_where_features_cannot_be(points, folder, snekhorn, args):
+    anndata = pytest.importorskip("anndata")
+    names = ["type", "b", "c", "d"]
+    rows = [",".join(map(str, row)) for row in points]
+    table = [",".join([*names, "kind"]), *(f"{row},{kind}" for row, kind in zip(rows, KINDS, strict=True))]
+    (folder / "table.csv").write_text("\n".join(table) + "\n")
+    wide = [f"{name}," + ",".join(map(str, column)) for name, column in zip(names, points.T, strict=True)]
+    (folder / "wide.csv").write_text("\n".join(["gene," + ",".join(f"p{i}" for i in range(60)), *wide]) + "\n")
+    cells = anndata.AnnData(points)
+    cells.var_names, cells.obs["kind"] = names, KINDS
+    cells.write_h5ad("cells.h5ad")
+    said = snekhorn("embed", *args, "--out", "t.csv", *FAST).stderr
+    assert LABEL_HINT in said
+    assert "--label type" not in said
+
+
+@pytest.mark.parametrize(
     ("args", "message"),
     [
         (
@@ -42,7 +66,7 @@ def test_a_label_that_was_not_declared_is_pointed_out_in_any_format(points, snek
         (("points.npy", "--metadata", "kinds.csv", "--label", "kin"), "did you mean 'kind'?"),
         (("points.npy", "--metadata", "points.npy"), "--metadata must end in one of .csv, "),
         (("lists.parquet",), "has only one numeric column, 'size', but"),
-        (("lists.parquet",), "to lay out lists of numbers, pass --vector vector."),
+        (("lists.parquet",), "pass it to --columns. To lay out lists of numbers, pass --vector vector."),
         (("points.npy", "--balance", "2"), "--balance must be a number from 0 to 1, or 'auto'; got 2.0."),
         (("points.npy", "--method", "tsne", "--balance", "1"), "TSNE has no balance"),
         (("points.npy", "--metric", "cosin"), "--metric must be one of"),
@@ -68,7 +92,11 @@ def test_scores_of_other_rows_or_columns_say_so(folder, snekhorn):
     (folder / "holes.csv").write_text("\n".join(rows) + "\n")
     snekhorn("embed", "holes.csv", "--label", "digit", "--missing", "drop", "--out", "t.csv", *FAST)
     said = snekhorn("evaluate", "holes.csv", "t.csv", "--label", "digit", "--missing", "drop").stderr
-    assert f"note: 1 of {N} rows left out: 1 missing value (1 in 'p0')" in said
+    left_out = f"note: 1 of {N} rows left out: 1 missing value (1 in 'p0')"
+    assert left_out in said
+    snekhorn("embed", "digits.csv", "--label", "digit", "--out", "u.csv", *FAST)
+    said = snekhorn("evaluate", "holes.csv", "u.csv", "--label", "digit", "--missing", "drop", code=2).stderr
+    assert said.index(left_out) < said.index(f"error: holes.csv has {N - 1} rows, but u.csv has {N}")
 
 
 def test_medians_of_a_model_are_called_that(folder, snekhorn):

@@ -116,6 +116,9 @@ def test_raw_counts_of_cells_are_pointed_out(folder, snekhorn):
     hint = "like raw counts, in which a few genes dominate all distances; run scanpy.pp.normalize_total"
     assert hint in snekhorn("embed", "raw.h5ad", "--out", "t.csv", *FAST).stderr
     assert hint not in snekhorn("embed", "log.h5ad", "--out", "u.csv", *FAST).stderr
+    counts[3, 5] = np.nan
+    anndata.AnnData(counts).write_h5ad("holes.h5ad")
+    assert hint in snekhorn("embed", "holes.h5ad", "--missing", "median", "--out", "v.csv", *FAST).stderr
 
 
 def test_pictures_of_a_layout_are_coloured_by_genes(folder, snekhorn, files):
@@ -123,9 +126,14 @@ def test_pictures_of_a_layout_are_coloured_by_genes(folder, snekhorn, files):
     cells = anndata.AnnData(RNG.normal(size=(60, 3)), obsm={"X_tsnekhorn": RNG.normal(size=(60, 2))})
     cells.var_names = ["CD3", "CD4", "CD8"]
     cells.write_h5ad("cells.h5ad")
-    snekhorn("plot", "cells.h5ad", "--color", "CD8", "--out", "t.png")
-    snekhorn("view", "cells.h5ad", "--color", "CD8", "--out", "t.html", "--no-open")
-    assert '"name":"CD8"' in (folder / "t.html").read_text()
+    for place in ("X", "raw.X"):
+        note = f"note: the values of gene 'CD8' are those of {place}\n"
+        assert note in snekhorn("plot", "cells.h5ad", "--color", "CD8", "--out", "t.png", "--force").stderr
+        shown = snekhorn("view", "cells.h5ad", "--color", "CD8", "--out", "t.html", "--no-open", "--force")
+        assert note in shown.stderr
+        assert '"name":"CD8"' in (folder / "t.html").read_text()
+        cells.raw = cells
+        cells.write_h5ad("cells.h5ad")
     before = files()
     for command in (["plot", "--out", "u.png"], ["view", "--out", "u.html", "--no-open"]):
         error = snekhorn(command[0], "cells.h5ad", "--color", "CD9", *command[1:], code=2).stderr

@@ -69,7 +69,10 @@ def counts_note(X: Any) -> str | None:
     else:
         some = (X if not sparse.issparse(X) or X.format in ("csr", "csc") else X.tocsr())[:COUNTS_SAMPLE]
     values = np.asarray(some.data if sparse.issparse(some) else some)
-    if values.dtype.kind not in "biuf" or not values.size or values.min() < 0 or values.max() < MANY_COUNTS:
+    if values.dtype.kind not in "biuf":
+        return None
+    values = values[~np.isnan(values)]
+    if not values.size or values.min() < 0 or values.max() < MANY_COUNTS:
         return None
     if (values != np.round(values)).any():
         return None

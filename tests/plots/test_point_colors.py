@@ -217,13 +217,13 @@ def test_the_first_and_the_last_day_of_the_calendar_are_dates(unit, recwarn):
 
 def test_dates_outside_the_calendar_are_missing():
     dates = np.array(["0000-12-31", "2020-01-01", "10000-01-01", "NaT"], dtype="datetime64[s]")
-    text = "^values has 2 of 4 dates before year 1 or after year 9999, such as 0000-12-31; they are drawn as missing$"
+    text = "^2 of 4 dates are before year 1 or after year 9999, such as 0000-12-31; they are drawn as missing$"
     with pytest.warns(UserWarning, match=text):
         found = encode(dates, 4)
     np.testing.assert_array_equal(found.values, [np.nan, 18262.0, np.nan, np.nan])
-    with pytest.warns(UserWarning, match="^values has 1 of 1 dates before"):
+    with pytest.warns(UserWarning, match="^1 of 1 dates are before"):
         assert encode(dates[:1], 1).n_missing == 1
-    with pytest.warns(UserWarning, match="^values has 1 of 1 dates before"):
+    with pytest.warns(UserWarning, match="^1 of 1 dates are before"):
         assert encode(np.array(["400000-01-01"], dtype="datetime64[D]"), 1).n_missing == 1
 
 

@@ -178,7 +178,7 @@ def _calendar_dates(dates: NDArray[Any]) -> NDArray[Any]:
     outside = (days < FIRST_DAY) | (days > LAST_DAY)
     if outside.any():
         warn(
-            f"values has {outside.sum():,} of {dates.size:,} dates before year 1 or after year 9999, such as "
+            f"{outside.sum():,} of {dates.size:,} dates are before year 1 or after year 9999, such as "
             f"{days[outside][0]}; they are drawn as missing"
         )
     return np.where(outside, np.datetime64("NaT"), dates).astype("datetime64[us]")

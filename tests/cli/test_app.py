@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from datetime import time
+from datetime import time, timedelta
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +39,16 @@ def test_times_of_day_are_coloured_by_hour(folder, snekhorn, kind):
     np.testing.assert_array_equal(color_values(table, "time"), [0.0, 6.5, np.nan, 23.75])
     parquet.write_table(table, "t.parquet")
     snekhorn("plot", "t.parquet", "--color", "time", "--out", "t.png")
+    assert (folder / "t.png").exists()
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_durations_are_coloured_by_seconds(folder, snekhorn, unit):
+    spans = pa.array([timedelta(0), timedelta(minutes=1.5), None, timedelta(days=1)], pa.duration(unit))
+    table = pa.table({"x": [0.0, 1.0, 2.0, 3.0], "y": [0.0, 1.0, 4.0, 9.0], "span": spans})
+    np.testing.assert_array_equal(color_values(table, "span"), [0.0, 90.0, np.nan, 86400.0])
+    parquet.write_table(table, "t.parquet")
+    snekhorn("plot", "t.parquet", "--color", "span", "--out", "t.png")
     assert (folder / "t.png").exists()
 
 
@@ -129,7 +139,12 @@ def test_version_and_help(snekhorn):
 
 
 def test_without_a_command_the_help_is_printed(snekhorn):
-    assert snekhorn().stdout == snekhorn("--help").stdout
+    assert snekhorn(code=2).stderr == snekhorn("--help").stdout
+
+
+@pytest.mark.parametrize("command", [[], *([command] for command in COMMANDS)])
+def test_help_fits_into_80_columns(snekhorn, command):
+    assert max(map(len, snekhorn(*command, "--help").stdout.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(
@@ -138,9 +153,18 @@ def test_without_a_command_the_help_is_printed(snekhorn):
         (["embd"], "no such command 'embd'", "snekhorn --help"),
         (["embed"], "missing argument 'input'.", "snekhorn embed --help"),
         (["embed", "x.csv", "--lable", "y"], "no such option: --lable", "snekhorn embed --help"),
-        (["embed", "x.csv", "--label"], "option '--label' requires an argument.", "--help"),
-        (["embed", "x.csv", "--pca", "-1"], "invalid value for '--pca'", "snekhorn embed --help"),
-        (["embed", "x.csv", "--pca", "few"], "invalid value for '--pca'", "snekhorn embed --help"),
+        (["embed", "x.csv", "--label"], "option '--label' requires an argument.", "snekhorn embed --help"),
+        (["embed", "x.csv", "--perplexity"], "option '--perplexity' requires", "snekhorn embed --help"),
+        (["doctor", "--quiet=1"], "option '--quiet' does not take a value.", "snekhorn doctor --help"),
+        (["--quiet"], "no such option: --quiet", "snekhorn --help"),
+        (["embed", "x.csv", "--pca", "-1"], "--pca must be at least 0, got -1.", "snekhorn embed --help"),
+        (["embed", "x.csv", "--pca", "few"], "--pca must be a whole number, got 'few'.", "snekhorn embed --help"),
+        (["embed", "x.csv", "--pca", "1.5"], "--pca must be a whole number, got 1.5.", "snekhorn embed --help"),
+        (["embed", "x.csv", "-d", "7"], "--dimensions must be at most 3, got 7.", "snekhorn embed --help"),
+        (["embed", "x.csv", "-d", "x"], "--dimensions must be a whole number, got 'x'.", "snekhorn embed --help"),
+        (["embed", "x.csv", "--tol", "low"], "--tol must be a number, got 'low'.", "snekhorn embed --help"),
+        (["embed", "x.csv", "--tol", ""], "--tol must be a number, got ''.", "snekhorn embed --help"),
+        (["plot", "x.csv", "-o", "x.png", "--dpi", "9999"], "--dpi must be at most 2000,", "snekhorn plot --help"),
         (
             ["embed", "x.csv", "--init", "x"],
             "invalid value for '--init': 'x' is not one of 'pca'",
@@ -155,8 +179,7 @@ def test_usage_errors_look_like_other_errors(folder, snekhorn, files, words, sai
     sentence, remedy = snekhorn(*words, code=2).stderr.splitlines()
     assert sentence.startswith(f"error: {said}")
     assert sentence.endswith((".", "?"))
-    assert remedy.startswith("For help, run: ")
-    assert remedy.endswith(helped)
+    assert remedy == f"For help, run: {helped}"
     assert files() == before
 
 

@@ -33,6 +33,30 @@ def test_a_label_that_was_not_declared_is_pointed_out_in_any_format(points, snek
 
 
 @pytest.mark.parametrize(
+    "args",
+    [
+        ("wide.csv", "--transpose", "--metadata", "kinds.csv"),
+        ("cells.h5ad", "--rep", "X"),
+        ("table.csv", "--columns", "type,b,c"),
+    ],
+)
+def test_only_metadata_are_offered_as_labels_where_features_cannot_be(points, folder, snekhorn, args):
+    anndata = pytest.importorskip("anndata")
+    names = ["type", "b", "c", "d"]
+    rows = [",".join(map(str, row)) for row in points]
+    table = [",".join([*names, "kind"]), *(f"{row},{kind}" for row, kind in zip(rows, KINDS, strict=True))]
+    (folder / "table.csv").write_text("\n".join(table) + "\n")
+    wide = [f"{name}," + ",".join(map(str, column)) for name, column in zip(names, points.T, strict=True)]
+    (folder / "wide.csv").write_text("\n".join(["gene," + ",".join(f"p{i}" for i in range(60)), *wide]) + "\n")
+    cells = anndata.AnnData(points)
+    cells.var_names, cells.obs["kind"] = names, KINDS
+    cells.write_h5ad("cells.h5ad")
+    said = snekhorn("embed", *args, "--out", "t.csv", *FAST).stderr
+    assert LABEL_HINT in said
+    assert "--label type" not in said
+
+
+@pytest.mark.parametrize(
     ("args", "message"),
     [
         (
@@ -42,7 +66,7 @@ def test_a_label_that_was_not_declared_is_pointed_out_in_any_format(points, snek
         (("points.npy", "--metadata", "kinds.csv", "--label", "kin"), "did you mean 'kind'?"),
         (("points.npy", "--metadata", "points.npy"), "--metadata must end in one of .csv, "),
         (("lists.parquet",), "has only one numeric column, 'size', but"),
-        (("lists.parquet",), "to lay out lists of numbers, pass --vector vector."),
+        (("lists.parquet",), "pass it to --columns. To lay out lists of numbers, pass --vector vector."),
         (("points.npy", "--balance", "2"), "--balance must be a number from 0 to 1, or 'auto'; got 2.0."),
         (("points.npy", "--method", "tsne", "--balance", "1"), "TSNE has no balance"),
         (("points.npy", "--metric", "cosin"), "--metric must be one of"),
@@ -68,7 +92,11 @@ def test_scores_of_other_rows_or_columns_say_so(folder, snekhorn):
     (folder / "holes.csv").write_text("\n".join(rows) + "\n")
     snekhorn("embed", "holes.csv", "--label", "digit", "--missing", "drop", "--out", "t.csv", *FAST)
     said = snekhorn("evaluate", "holes.csv", "t.csv", "--label", "digit", "--missing", "drop").stderr
-    assert f"note: 1 of {N} rows left out: 1 missing value (1 in 'p0')" in said
+    left_out = f"note: 1 of {N} rows left out: 1 missing value (1 in 'p0')"
+    assert left_out in said
+    snekhorn("embed", "digits.csv", "--label", "digit", "--out", "u.csv", *FAST)
+    said = snekhorn("evaluate", "holes.csv", "u.csv", "--label", "digit", "--missing", "drop", code=2).stderr
+    assert said.index(left_out) < said.index(f"error: holes.csv has {N - 1} rows, but u.csv has {N}")
 
 
 def test_medians_of_a_model_are_called_that(folder, snekhorn):
@@ -88,6 +116,9 @@ def test_raw_counts_of_cells_are_pointed_out(folder, snekhorn):
     hint = "like raw counts, in which a few genes dominate all distances; run scanpy.pp.normalize_total"
     assert hint in snekhorn("embed", "raw.h5ad", "--out", "t.csv", *FAST).stderr
     assert hint not in snekhorn("embed", "log.h5ad", "--out", "u.csv", *FAST).stderr
+    counts[3, 5] = np.nan
+    anndata.AnnData(counts).write_h5ad("holes.h5ad")
+    assert hint in snekhorn("embed", "holes.h5ad", "--missing", "median", "--out", "v.csv", *FAST).stderr
 
 
 def test_pictures_of_a_layout_are_coloured_by_genes(folder, snekhorn, files):
@@ -95,9 +126,14 @@ def test_pictures_of_a_layout_are_coloured_by_genes(folder, snekhorn, files):
     cells = anndata.AnnData(RNG.normal(size=(60, 3)), obsm={"X_tsnekhorn": RNG.normal(size=(60, 2))})
     cells.var_names = ["CD3", "CD4", "CD8"]
     cells.write_h5ad("cells.h5ad")
-    snekhorn("plot", "cells.h5ad", "--color", "CD8", "--out", "t.png")
-    snekhorn("view", "cells.h5ad", "--color", "CD8", "--out", "t.html", "--no-open")
-    assert '"name":"CD8"' in (folder / "t.html").read_text()
+    for place in ("X", "raw.X"):
+        note = f"note: the values of gene 'CD8' are those of {place}\n"
+        assert note in snekhorn("plot", "cells.h5ad", "--color", "CD8", "--out", "t.png", "--force").stderr
+        shown = snekhorn("view", "cells.h5ad", "--color", "CD8", "--out", "t.html", "--no-open", "--force")
+        assert note in shown.stderr
+        assert '"name":"CD8"' in (folder / "t.html").read_text()
+        cells.raw = cells
+        cells.write_h5ad("cells.h5ad")
     before = files()
     for command in (["plot", "--out", "u.png"], ["view", "--out", "u.html", "--no-open"]):
         error = snekhorn(command[0], "cells.h5ad", "--color", "CD9", *command[1:], code=2).stderr

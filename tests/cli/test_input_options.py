@@ -104,14 +104,34 @@ def test_dates_are_a_colour_scale(folder, snekhorn, monkeypatch):
 
     drawn = []
     scatter = package.plots.scatter
-    monkeypatch.setattr(
-        "snekhorn.plots.scatter", lambda Z, values, **kw: drawn.append(values) or scatter(Z, values, **kw)
-    )
+    monkeypatch.setattr("snekhorn.plots.scatter", lambda *args, **kw: drawn.append(scatter(*args, **kw)) or drawn[-1])
     days = [f"2024-{i % 12 + 1:02d}-{i % 28 + 1:02d}" for i in range(60)]
     _write("t.csv", {"a": RNG.normal(size=60), "b": RNG.normal(size=60), "day": days})
     snekhorn("embed", "t.csv", "--color", "day", "--plot", "t.png", "--html", "t.html", *FAST)
-    assert drawn[0].dtype.kind == "M"
+    limits = drawn[0].figure.axes[-1].get_ylim()  # of the colour bar, in days since 1970
+    np.testing.assert_array_equal(limits, np.array([min(days), max(days)], dtype="datetime64[D]").astype(float))
     assert '"name":"day","kind":"time"' in (folder / "t.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("until", "missing"),
+    [
+        (["2024-01-01"] * 50 + ["9999-12-31"] * 10, False),
+        (["0001-01-01"] * 60, False),
+        (["9999-12-31"] * 60, False),
+        (["0000-01-01"] * 60, True),
+        (["2024-01-01"] * 59 + ["0000-01-01"], True),
+    ],
+)
+def test_any_date_can_be_drawn(folder, snekhorn, until, missing):
+    dates = np.array(until, dtype="datetime64[s]")
+    table = {"a": RNG.normal(size=60), "b": RNG.normal(size=60), "until": pa.array(dates, pa.timestamp("s"))}
+    parquet.write_table(pa.table(table), "t.parquet")
+    result = snekhorn("embed", "t.parquet", "--color", "until", "--plot", "t.png", "--html", "t.html", *FAST)
+    assert (
+        "dates are before year 1 or after year 9999, such as 0000-01-01; they are drawn as missing" in result.stderr
+    ) is missing
+    assert (folder / "t.png").exists()
 
 
 def test_medians_are_part_of_the_model(folder, snekhorn, as_json):

@@ -216,3 +216,25 @@ def test_only_flat_layouts_are_drawn(folder, snekhorn, files):
     error = snekhorn("transform", "m.npz", "digits.csv", *LABELS, "--out", "p.csv", "--plot", "p.png", code=2).stderr
     assert "the layout of the model has 1 dimension, but --plot and --html show new points only in two" in error
     assert files() == before
+
+
+@pytest.mark.parametrize(
+    ("affinity", "heading"),
+    [
+        (None, "TSNEkhorn, perplexity 5"),
+        (package.affinities.EntropicAffinity(perplexity=7), "TSNEkhorn, perplexity 7"),
+        (package.affinities.DoublyStochasticAffinity(perplexity=8), "TSNEkhorn, perplexity 8"),
+        (package.affinities.DoublyStochasticAffinity(bandwidth=1.0), "TSNEkhorn"),
+        (package.affinities.GaussianAffinity(bandwidth=1.0), "TSNEkhorn"),
+        (package.affinities.SelfTuningAffinity(), "TSNEkhorn"),
+        (package.affinities.MultiscaleSymmetricEntropicAffinity(perplexities=[5, 10]), "TSNEkhorn"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_a_picture_names_the_perplexity_if_there_is_one(folder, snekhorn, monkeypatch, affinity, heading):
+    X, drawn = np.random.default_rng(0).normal(size=(40, 3)), {}
+    np.save("new.npy", X)
+    package.TSNEkhorn(perplexity=5, affinity=affinity, max_iter=5).fit(X).save("m.npz")
+    monkeypatch.setattr("snekhorn.cli.transform_command.draw", lambda *_, **options: drawn.update(options))
+    snekhorn("transform", "m.npz", "new.npy", "--out", "z.npy", "--plot", "z.png")
+    assert drawn["heading"] == heading

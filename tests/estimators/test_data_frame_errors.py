@@ -23,6 +23,8 @@ FITS = [TSNEkhorn().fit, EntropicAffinity(perplexity=5).fit_transform]
         (pd.DataFrame, [1.0, *"u" * 19], "text, such as 'u'"),
         (pd.DataFrame, [[1.0, 2.0]] * 20, "list objects"),
         (pd.DataFrame, [date(2024, 1, 1)] * 20, "date objects"),
+        (pd.DataFrame, [pd.NA, *"u" * 19], "text, such as 'u'"),
+        (pd.DataFrame, pd.to_datetime([None, *["2024-01-01"] * 19]), "Timestamp objects"),
         (pl.DataFrame, ["1.5", *"u" * 19], "text, such as 'u'"),
         (pl.DataFrame, [None, *"u" * 19], "text, such as 'u'"),
         (pl.DataFrame, [[1.0, 2.0]] * 20, "Series objects"),
@@ -42,3 +44,17 @@ def test_the_place_of_a_missing_value_is_named(fit):
         fit(named)
     with pytest.raises(InputError, match="X contains nan at row 7, column 'b'; NaN and infinity"):
         fit(pl.DataFrame({name: named[name].to_numpy() for name in named}))
+
+
+@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (pd.array([1.0, pd.NA, *[2.0] * 18]).astype(object), "<NA> at row 1, column 'd'"),
+        (pd.Series([1.0, pd.NaT, *[2.0] * 18], dtype=object), "NaT at row 1, column 'd'"),
+        (pd.to_datetime([None] * 20), "NaT at row 0, column 'd'"),
+    ],
+)
+def test_missing_values_among_objects_are_called_that(fit, values, text):
+    with pytest.raises(InputError, match=f"^X contains {text}; NaN and infinity"):
+        fit(FRAME.assign(d=values))

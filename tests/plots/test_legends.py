@@ -166,3 +166,27 @@ def test_a_colour_bar_of_dates_shows_dates(last, shown):
     bar = drawn(scatter(np.random.default_rng(0).normal(size=(50, 2)), dates)).figure.axes[-1]
     assert shown in [text.get_text() for text in bar.get_yticklabels()]
     assert bar.yaxis.get_offset_text().get_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        ("0001-01-01", "9999-12-31"),
+        ("0001-01-01", "2020-01-01"),
+        ("2020-01-01", "9999-12-31"),
+        ("0001-01-01", "0001-01-02"),
+        ("9999-12-30", "9999-12-31T23:59:59"),
+        ("9999-12-31T23:00", "9999-12-31T23:59"),
+    ],
+)
+def test_a_colour_bar_reaches_the_ends_of_the_calendar(first, last):
+    dates = np.array([first, last] * 10, dtype="datetime64[s]")
+    bar = drawn(scatter(np.random.default_rng(0).normal(size=(20, 2)), dates)).figure.axes[-1]
+    assert any(text.get_text() for text in bar.get_yticklabels())
+
+
+@pytest.mark.parametrize("day", ["2020-01-01", "0001-01-01", "9999-12-30", "9999-12-31", "2020-02-03 04:05"])
+def test_a_colour_bar_of_one_date_shows_this_date(day):
+    dates = np.full(20, np.datetime64(day, "s"))
+    bar = drawn(scatter(np.random.default_rng(0).normal(size=(20, 2)), dates)).figure.axes[-1]
+    assert [text.get_text() for text in bar.get_yticklabels()] == [day]

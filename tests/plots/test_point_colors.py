@@ -1,4 +1,4 @@
-from datetime import date
+from datetime import date, datetime, timedelta, timezone
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,8 @@ from snekhorn.plots.point_colors import MAX_COLORS, Categories, Numbers, encode,
         ["a", None],
         ["a", np.nan],
         ["a", 1],
-        [date(2020, 1, 1), date(2020, 1, 2)],
+        [date(2020, 1, 1), "2020-01-02"],
+        np.array(["NaT", "NaT"], dtype="datetime64[D]"),
         np.repeat(np.arange(40), 2),
         np.repeat(np.arange(40), 2).tolist(),
         np.repeat(np.arange(12.0), 2),
@@ -166,10 +167,6 @@ def test_no_values_are_one_unnamed_category():
             np.array(["2020-01-01"] * 3, dtype="datetime64[s]") - np.datetime64("2020", "s"),
             "values of type timedelta64",
         ),
-        (
-            np.array(["0000-01-01"] * 3, dtype="datetime64[s]"),
-            "values has dates from 0000-01-01T.*; pass dates from year",
-        ),
         ([[1], [1, 2], [3]], "values has entries that cannot be categories"),
     ],
 )
@@ -189,6 +186,45 @@ def test_dates_are_a_colour_scale(unit):
     as_classes = encode(dates, 4, categorical=True)
     assert as_classes.names == ["2020-01-01 00:00:00", "2021-01-01 00:00:00"]
     assert as_classes.n_missing == 1
+
+
+CET = timezone(timedelta(hours=1))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [date(2020, 1, 1), None, date(2021, 1, 1)],
+        [datetime(2020, 1, 1), pd.NaT, date(2021, 1, 1)],
+        [datetime(2020, 1, 1, 1, tzinfo=CET), np.nan, datetime(2021, 1, 1, 1, tzinfo=CET)],
+        pd.Series(pd.to_datetime(["2020-01-01", None, "2021-01-01"], utc=True)).dt.tz_convert("Europe/Berlin"),
+        pl.Series([date(2020, 1, 1), None, date(2021, 1, 1)]),
+    ],
+)
+def test_dates_of_python_and_with_time_zones_are_a_colour_scale(values):
+    found = encode(values, 3)
+    assert isinstance(found, Numbers)
+    assert found.are_dates
+    np.testing.assert_array_equal(found.values, [18262.0, np.nan, 18628.0])
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "us"])
+def test_the_first_and_the_last_day_of_the_calendar_are_dates(unit, recwarn):
+    found = encode(np.array(["0001-01-01", "2020-01-01", "9999-12-31"], dtype=f"datetime64[{unit}]"), 3)
+    np.testing.assert_array_equal(found.values, [-719162.0, 18262.0, 2932896.0])
+    assert not recwarn
+
+
+def test_dates_outside_the_calendar_are_missing():
+    dates = np.array(["0000-12-31", "2020-01-01", "10000-01-01", "NaT"], dtype="datetime64[s]")
+    text = "^2 of 4 dates are before year 1 or after year 9999, such as 0000-12-31; they are drawn as missing$"
+    with pytest.warns(UserWarning, match=text):
+        found = encode(dates, 4)
+    np.testing.assert_array_equal(found.values, [np.nan, 18262.0, np.nan, np.nan])
+    with pytest.warns(UserWarning, match="^1 of 1 dates are before"):
+        assert encode(dates[:1], 1).n_missing == 1
+    with pytest.warns(UserWarning, match="^1 of 1 dates are before"):
+        assert encode(np.array(["400000-01-01"], dtype="datetime64[D]"), 1).n_missing == 1
 
 
 def test_words_are_not_numbers():

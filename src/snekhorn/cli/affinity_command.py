@@ -26,7 +26,10 @@ SUM_TOLERANCE = 1e-3  # report that rows were scaled to sum to 1 if a sum differ
 def affinity(
     input: options.Input,
     *,
-    kind: Annotated[options.Kind, typer.Option("--kind", "-k", help="Kind of affinity.")] = "symmetric-entropic",
+    kind: Annotated[
+        options.Kind,
+        typer.Option("--kind", "-k", help=f"Kind of affinity: {', '.join(AFFINITIES)}.", metavar="KIND"),
+    ] = "symmetric-entropic",
     perplexity: Annotated[
         list[str] | None,
         typer.Option(

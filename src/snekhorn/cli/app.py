@@ -14,6 +14,7 @@ from .embed_command import embed
 from .evaluate_command import evaluate
 from .help_panels import GroupedCommand
 from .option_groups import with_groups
+from .session import BAD_INPUT
 from .transform_command import transform
 from .usage_errors import Program
 
@@ -46,6 +47,7 @@ def common(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Handle the options that come before the command; without a command, print the help."""
+    """Handle the options that come before the command; without a command, print the help as for a wrong command."""
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(BAD_INPUT)

@@ -13,7 +13,7 @@ from ..io import Layouts, check_output, read_layouts
 from . import options
 from .options import split
 from .output_files import PAGES, PLOTS, color_values, draw, note_page, titled, write_each
-from .session import session
+from .session import Session, session
 
 Color = Annotated[
     str | None, typer.Option("--color", "-c", help="Column to colour the points by, or gene of an H5AD file.")
@@ -21,12 +21,14 @@ Color = Annotated[
 Title = Annotated[str | None, typer.Option(help="Title above the points.  (default: the file name)")]
 
 
-def _read(path: Path, coordinates: list[str] | None, color: str | None) -> Layouts:
-    """Read layouts; raise if there is no column or gene to colour by."""
+def _read(run: Session, path: Path, coordinates: list[str] | None, color: str | None) -> Layouts:
+    """Read layouts, and print notes about them; raise if there is no column or gene to colour by."""
     colors = [] if color is None else [color]
     found = read_layouts(path, columns=split(coordinates, "--coordinates"), colors=colors)
     for name in colors:
         color_values(found.metadata, name)
+    for note in found.notes:
+        run.note(note)
     return found
 
 
@@ -48,7 +50,7 @@ def plot(
     with session(**vars(printing)) as run:
         check_output(out, PLOTS, force=force)
         with run.stage("read", f"reading {embedding}"):
-            found = _read(embedding, coordinates, color)
+            found = _read(run, embedding, coordinates, color)
         name = embedding.name if title is None else title
         write_each(run, {out: lambda file: draw(found, file, color=color, title=name, dpi=dpi)})
         run.result({"n_points": len(found.only), "files": {"plot": str(out)}}, f"plot: {out}")
@@ -76,7 +78,7 @@ def view(
         out = out or embedding.with_suffix(".html")
         check_output(out, PAGES, force=force)
         with run.stage("read", f"reading {embedding}"):
-            found = _read(embedding, coordinates, color)
+            found = _read(run, embedding, coordinates, color)
             if (d := found.only.shape[1]) != 2:
                 raise InputError(
                     f"{embedding} is {d}-dimensional, but the page shows only two dimensions; use 'snekhorn plot'."

@@ -60,10 +60,10 @@ def evaluate(
         check_metric(metric)
         with run.stage("read", f"reading {input} and {embedding}"):
             table = Source.of(input, source, metadata=metadata).read()
-            found = read_layouts(embedding, columns=split(coordinates, "--coordinates"))
-            _check_lengths(input, embedding, table, found)
             for note in table.notes:
                 run.note(note)
+            found = read_layouts(embedding, columns=split(coordinates, "--coordinates"))
+            _check_lengths(input, embedding, table, found)
             order = _match_rows(run, input, embedding, table, found, asked=source.id is not None)
         if not standardize:
             note_unequal_columns(run, table.X, table.columns, metric)

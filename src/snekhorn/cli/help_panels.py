@@ -6,6 +6,8 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from .usage_errors import UsageError
+
 PANELS = {
     "Input": (
         *("label", "id", "metadata", "columns", "exclude", "vector", "transpose", "rep", "coordinates"),
@@ -25,6 +27,14 @@ PANELS = {
 
 class GroupedCommand(TyperCommand):
     """Command whose help shows its options in the panels listed above, in the order of these lists."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options; errors know the command, so that they can name its help."""
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then each panel."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from ..errors import InputError
@@ -183,7 +184,7 @@ def draw(
 
 
 def color_values(metadata: pa.Table, name: str) -> Any:
-    """Return the values of a column to colour by; times of day become hours."""
+    """Return the values of a column to colour by; times of day become hours, and durations seconds."""
     values = column_values(metadata, name)
     kind = metadata.schema.field(name).type
     if not pa.types.is_temporal(kind):
@@ -191,7 +192,9 @@ def color_values(metadata: pa.Table, name: str) -> Any:
     if pa.types.is_time(kind):
         nanoseconds = metadata.column(name).cast(pa.time64("ns")).cast(pa.int64())
         return nanoseconds.to_numpy().astype(float) / NANOSECONDS_PER_HOUR
-    return values.astype("datetime64[us]")
+    if pa.types.is_duration(kind):
+        return values / np.timedelta64(1, "s")
+    return values
 
 
 def save_model(model: NeighborEmbedding, points: Points, file: Path) -> None:

@@ -88,7 +88,7 @@ def transform(
                 placed,
                 color=roles.label,
                 title=input.name,
-                heading=f"{type(layout).__name__}, perplexity {layout.perplexity_:g}",
+                heading=_heading(layout),
                 background=old,
             )
         if html is not None:
@@ -129,6 +129,15 @@ def _check_model_file(path: Path) -> None:
 def _steps(model: Any) -> list[Any]:
     """Return the estimators of a model: its steps if it is a pipeline."""
     return [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+
+
+def _heading(layout: Any) -> str:
+    """Return the method and, if the affinity has a single one, the perplexity."""
+    own = layout.affinity  # an affinity with a bandwidth ignores its perplexity
+    has_perplexity = own is None or (
+        getattr(own, "perplexity", None) is not None and getattr(own, "bandwidth", None) is None
+    )
+    return f"{type(layout).__name__}{f', perplexity {layout.perplexity_:g}' if has_perplexity else ''}"
 
 
 def _check_drawable(old: Any, outputs: Outputs) -> None:

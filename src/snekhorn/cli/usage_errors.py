@@ -29,5 +29,28 @@ class Program(TyperGroup):
 
 
 def _sentence(error: Any) -> str:
+    """Return the problem, the value and the remedy."""
+    reasons: list[Any] = getattr(error.__cause__, "errors", list)()  # of Pydantic, which checks numbers
+    if reasons and (allowed := _allowed(reasons[0])):
+        value = reasons[0]["input"]
+        return f"{max(error.param.opts, key=len)} must be {allowed}, got {value if _is_number(value) else repr(value)}."
     text = " ".join(error.format_message().split()).replace("Value error, ", "")
     return f"{text[:1].lower()}{text[1:]}{'' if text.endswith(('.', '?')) else '.'}"
+
+
+def _allowed(reason: Any) -> str | None:
+    """Return what a number must be, given the reason for which it is refused; None for other reasons."""
+    kind, limits = reason["type"], reason.get("ctx", {})
+    if kind == "less_than_equal":
+        return f"at most {limits['le']:g}"
+    if kind == "greater_than_equal":
+        return f"at least {limits['ge']:g}"
+    return "a whole number" if kind.startswith("int_") else "a number" if kind.startswith("float_") else None
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True

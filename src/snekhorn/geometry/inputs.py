@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.utils import check_array, column_or_1d
 
 from ..errors import InputError, reported_as_input_errors
+from ..runtime.checks import is_missing
 from ..runtime.sparse_format import check_sparse
 
 ROWS_AT_ONCE = 256  # of a full matrix; a temporary copy of all rows would double the memory
@@ -55,17 +56,26 @@ def _columns(frame: Any) -> Iterator[tuple[Any, Any]]:
 
 @contextmanager
 def naming_column(X: Any, name: str) -> Iterator[None]:
-    """If a data frame cannot be converted to numbers, name the column that holds something else."""
+    """If a data frame cannot be converted to numbers, name the column that holds something else.
+
+    If there are only numbers and missing values, name the place of the first missing value.
+    """
     try:
         yield
     except (TypeError, ValueError) as error:
-        for column, values in _columns(X) if is_frame(X) else ():
-            for value in values:
-                if value is not None and not _is_number(value):
+        first_missing = None
+        for place, (column, values) in enumerate(_columns(X) if is_frame(X) else ()):
+            for row, value in enumerate(values):
+                if is_missing(value):
+                    first_missing = first_missing or (value, row, place)
+                elif not _is_number(value):
                     found = f"text, such as {value!r}" if isinstance(value, str) else f"{type(value).__name__} objects"
                     raise InputError(
                         f"column {column!r} of {name} holds {found}; drop the column, or encode it as numbers."
                     ) from error
+        if first_missing is not None:
+            value, row, place = first_missing
+            raise InputError(_not_finite(name, value, _place(row, place, X))) from error
         raise
 
 
@@ -92,14 +102,20 @@ def check_finite(X: Any, name: str, *, frame: Any = None) -> Any:
         block = values[start : start + ROWS_AT_ONCE]
         if not np.isfinite(block).all():
             row, column = np.argwhere(~np.isfinite(block))[0]
-            named_row = frame.index[start + row] if hasattr(frame, "index") else start + row
-            named_column = column if frame is None else repr(frame.columns[column])
-            where = "" if sparse.issparse(X) else f" at row {named_row}, column {named_column}"
-            raise InputError(
-                f"{name} contains {block[row, column]}{where}; NaN and infinity are not allowed. "
-                "Drop such rows, or impute the values."
-            )
+            where = "" if sparse.issparse(X) else _place(start + row, column, frame)
+            raise InputError(_not_finite(name, block[row, column], where))
     return X
+
+
+def _place(row: int, column: int, frame: Any) -> str:
+    """Return the place of a value, with the names of the row and the column if a data frame has them."""
+    named_row = frame.index[row] if hasattr(frame, "index") else row
+    named_column = column if frame is None else repr(frame.columns[column])
+    return f" at row {named_row}, column {named_column}"
+
+
+def _not_finite(name: str, value: Any, where: str) -> str:
+    return f"{name} contains {value}{where}; NaN and infinity are not allowed. Drop such rows, or impute the values."
 
 
 def largest_entry(X: Any) -> float:

@@ -174,7 +174,7 @@ def _parquet_table(folder: Path, files: list[Path], wanted: Wanted) -> Table:
         places=[(str(file), row) for file, _, _, _, row in pieces],
         names=plan.features,
     )
-    return Table(blocks, plan.features, metadata, plan.id, plan.label, plan.notes)
+    return Table(blocks, plan.features, metadata, plan.id, plan.label, plan.notes, lists=plan.lists)
 
 
 def _with_width(file: Path, opened: parquet.ParquetFile, plan: Plan) -> Plan:

@@ -38,7 +38,7 @@ def column_notes(table: Table, wanted: Wanted) -> tuple[list[str], list[str]]:
     """
     X, names = np.asarray(table.X), table.columns
     if len(X) < MIN_ROWS:
-        return label_notes(table, wanted), []
+        return label_notes(table, wanted, names), []
     ids = [name for j, name in enumerate(names) if table.id is None and _counts_rows(name, X[:, j])]
     notes = [
         f"column {name!r} is used as a feature; if it names the rows, pass {option_text('--id', name)}" for name in ids
@@ -58,7 +58,8 @@ def column_notes(table: Table, wanted: Wanted) -> tuple[list[str], list[str]]:
             f"{_columns(codes)} like codes (few distinct whole numbers); for classes, pass {labels}; otherwise, "
             f"consider {option_text('--exclude', *codes[:8])}"
         )
-    return [*notes, *label_notes(table, wanted, codes), *_orientation_notes(table)], doubtful
+    others = [name for name in names if name not in codes]  # codes have their own note
+    return [*notes, *label_notes(table, wanted, others), *_orientation_notes(table)], doubtful
 
 
 def counts_note(X: Any) -> str | None:
@@ -68,7 +69,10 @@ def counts_note(X: Any) -> str | None:
     else:
         some = (X if not sparse.issparse(X) or X.format in ("csr", "csc") else X.tocsr())[:COUNTS_SAMPLE]
     values = np.asarray(some.data if sparse.issparse(some) else some)
-    if values.dtype.kind not in "biuf" or not values.size or values.min() < 0 or values.max() < MANY_COUNTS:
+    if values.dtype.kind not in "biuf":
+        return None
+    values = values[~np.isnan(values)]
+    if not values.size or values.min() < 0 or values.max() < MANY_COUNTS:
         return None
     if (values != np.round(values)).any():
         return None
@@ -122,14 +126,14 @@ def _has_codes(x: NDArray[np.float64]) -> bool:
     return 2 <= n_values <= MOST_CODES and POINTS_PER_CLASS * n_values <= len(x)
 
 
-def label_notes(table: Table, wanted: Wanted, codes: Sequence[str] = ()) -> list[str]:
-    """Return notes about columns that are probably labels, if no label was given; `codes` have their own note."""
+def label_notes(table: Table, wanted: Wanted, features: Sequence[str] = ()) -> list[str]:
+    """Return notes about columns that are probably labels, if no label was given: among these features and metadata."""
     if wanted.label is not None:
         return []
     notes = [
         f"column {name!r} is used as a feature; if it holds classes, pass {option_text('--label', name)}"
-        for name in table.columns
-        if name.lower() in LABEL_NAMES and name not in codes
+        for name in features
+        if name.lower() in LABEL_NAMES
     ]
     for name in table.metadata.column_names:
         n_values = _n_classes(table.metadata.column(name)) if name != table.id else None

@@ -39,16 +39,19 @@ def read_h5ad(path: Path, wanted: Wanted, rep: str | None = None) -> Table:
 
 def read_entries(
     path: Path, choose: Callable[[list[str]], list[str]], colors: Iterable[str] = ()
-) -> tuple[dict[str, Any], pa.Table]:
-    """Read the entries of obsm that `choose` selects by name, and obs with the names of the cells and these genes."""
+) -> tuple[dict[str, Any], pa.Table, list[str]]:
+    """Read the entries of obsm that `choose` selects by name, and obs with the names of the cells and these genes.
+
+    Also return notes about where the values of the genes come from.
+    """
     with reading(path, "H5AD"):
         adata = _opened(path)
         try:
             names = choose(list(adata.obsm))
             entries = {name: _as_numbers(path, f"obsm[{name!r}]", adata.obsm[name]) for name in names}
             columns = _obs_columns(adata)[1]
-            _add_genes(path, adata, columns, colors, ())
-            return entries, _with_colors(pa.table(columns), adata)
+            notes = _add_genes(path, adata, columns, colors, ())
+            return entries, _with_colors(pa.table(columns), adata), notes
         finally:
             adata.file.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,10 +42,13 @@ class Layouts:
         The layouts by key, such as the perplexity. The key of a single layout is "".
     metadata : pyarrow.Table
         Metadata of the points.
+    notes : list of str
+        Decisions made while reading that the user may want to know about.
     """
 
     layouts: dict[str, NDArray[Any]]
     metadata: pa.Table
+    notes: list[str] = field(default_factory=list)
 
     @property
     def only(self) -> NDArray[Any]:
@@ -129,7 +132,7 @@ def read_layouts(path: Path, *, columns: list[str] | None = None, colors: Iterab
 def _read_cells(path: Path, names: list[str] | None, colors: Iterable[str]) -> Layouts:
     """Read layouts from the entries of obsm; if all are of one method, their keys are those of a table."""
     check_input(path)
-    entries, metadata = read_entries(path, partial(_layout_entries, path, names), colors)
+    entries, metadata, notes = read_entries(path, partial(_layout_entries, path, names), colors)
     parts = {name: (match[1], match[2] or "") if (match := ENTRY.fullmatch(name)) else (name, "") for name in entries}
     several = len({start for start, _ in parts.values()}) > 1
     layouts: dict[str, NDArray[Any]] = {}
@@ -143,7 +146,7 @@ def _read_cells(path: Path, names: list[str] | None, colors: Iterable[str]) -> L
         raise InputError(
             f"{path} has layouts of different dimensions, {first_few(list(entries))}; choose some with --coordinates."
         )
-    return Layouts(layouts, metadata)
+    return Layouts(layouts, metadata, notes)
 
 
 def _layout_entries(path: Path, names: list[str] | None, known: list[str]) -> list[str]:

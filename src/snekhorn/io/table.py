@@ -54,6 +54,8 @@ class Table:
         Columns of the metadata that come from another file.
     doubtful : list of str
         Features that are probably ids, dates or codes, about which there are notes.
+    lists : list of str
+        Columns of lists of numbers, which are ignored.
     """
 
     X: Any
@@ -66,6 +68,7 @@ class Table:
     missing: MissingValues | None = None
     elsewhere: frozenset[str] = frozenset()
     doubtful: list[str] = field(default_factory=list)
+    lists: list[str] = field(default_factory=list)
 
     def with_features(self, names: Iterable[str]) -> pa.Table:
         """Return the metadata with these columns of X, unless they are among the metadata."""
@@ -139,6 +142,7 @@ class Plan:
     label: str | None
     notes: list[str]
     vector: str | None = None
+    lists: list[str] = field(default_factory=list)
 
     @property
     def read_columns(self) -> list[str]:
@@ -248,7 +252,7 @@ def plan_columns(path: Path, schema: pa.Schema, wanted: Wanted) -> Plan:
     if others := [name for name in lists if name not in vectors or wanted.vector is not None]:
         notes.append(f"ignored {first_few(others)}: metadata cannot be lists")
     used = {*features, *lists, wanted.vector}
-    return Plan(features, [name for name in names if name not in used], id, label, notes, wanted.vector)
+    return Plan(features, [name for name in names if name not in used], id, label, notes, wanted.vector, vectors)
 
 
 def _vector_features(path: Path, schema: pa.Schema, wanted: Wanted) -> list[str]:
@@ -329,7 +333,7 @@ def assemble(path: Path, batches: Iterable[pa.RecordBatch], plan: Plan) -> Table
         raise InputError(f"{path} has 0 rows; pass a file with points.")
     X.resize((n, X.shape[1]), refcheck=False)
     metadata = pa.Table.from_batches(others) if plan.metadata else no_metadata(n)
-    return Table(X, features, metadata, plan.id, plan.label, plan.notes)
+    return Table(X, features, metadata, plan.id, plan.label, plan.notes, lists=plan.lists)
 
 
 def as_numbers(column: pa.Array) -> NDArray[Any]:

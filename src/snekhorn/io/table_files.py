@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import ipc, parquet
 
-from ..errors import InputError
+from ..errors import InputError, option_text
 from .block_files import block_files, has_named_columns, is_zarr, read_folder, read_npy
 from .column_hints import column_notes, label_notes
 from .csv_files import read_csv
@@ -110,15 +110,16 @@ def read_table(  # noqa: PLR0913
     automatic = columns is None and leading is None and not of_model and vector is None
     if automatic and suffix in TABULAR_SUFFIXES and not transpose:
         if len(table.columns) == 1:
-            hints = "".join(f" Also {note}." for note in table.notes if "--vector" in note)
+            lists = [f" To lay out lists of numbers, pass {option_text('--vector', name)}." for name in table.lists[:1]]
             raise InputError(
                 f"{path} has only one numeric column, {table.columns[0]!r}, but a layout normally needs at least two. "
-                f"To use only this one, pass it to --columns.{hints}"
+                f"To use only this one, pass it to --columns.{''.join(lists)}"
             )
         notes, table.doubtful = column_notes(table, wanted)
         table.notes += notes
     elif leading is None and not of_model:
-        table.notes += label_notes(table, wanted)
+        can_be_labels = automatic and not transpose and suffix != ".h5ad"  # elsewhere, --label would fail
+        table.notes += label_notes(table, wanted, table.columns if can_be_labels else ())
     return table
 
 

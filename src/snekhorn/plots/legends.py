@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.dates import AutoDateFormatter, AutoDateLocator
+from matplotlib.dates import AutoDateFormatter, AutoDateLocator, num2date
 from matplotlib.figure import FigureBase
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
@@ -117,12 +117,20 @@ def draw_color_bar(figure: Any, numbers: Numbers, label: str, axes: Axes | list[
     bar.outline.set_visible(False)
     bar.ax.tick_params(colors=SOFT_INK, labelsize=SMALL, length=2)
     bar.ax.yaxis.get_offset_text().set(color=SOFT_INK, fontsize=SMALL)
-    if numbers.are_dates:
+    if numbers.are_dates and numbers.low == numbers.high:
+        bar.set_ticks([numbers.low], labels=[_date_text(numbers.low)])  # other dates may be outside the calendar
+    elif numbers.are_dates:
         bar.locator = AutoDateLocator(maxticks=MAX_DATES)  # type: ignore[no-untyped-call]
         bar.formatter = AutoDateFormatter(bar.locator)  # type: ignore[no-untyped-call]
         bar.formatter.scaled |= dict.fromkeys([HOUR, MINUTE], "%m-%d %H:%M")  # by default, parts are missing
     else:
         bar.formatter.set_useMathText(True)
+
+
+def _date_text(days: float) -> str:
+    """Return a date, with the time of day unless it is midnight."""
+    text: str = num2date(days).isoformat(" ", "minutes")  # type: ignore[no-untyped-call]
+    return text.removesuffix("+00:00").removesuffix(" 00:00")
 
 
 def make_room(legend: Legend) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from numbers import Real
 from typing import Any, Literal
 
@@ -17,11 +18,13 @@ from .. import colors
 from ..colors import DISTINCT, MISSING
 from ..errors import InputError
 from ..runtime.natural_order import natural_key
+from ..runtime.user_warnings import warn
 
 MAX_COLORS = len(DISTINCT)
 MAX_FLOAT_CLASSES = 12  # whole-number floats with more distinct values are more often counts than classes
 OTHER = "#8f8f8f"
 MICROSECONDS_PER_DAY = 8.64e10
+FIRST_DAY, LAST_DAY = np.datetime64("0001-01-01"), np.datetime64("9999-12-31")  # of the calendar of Matplotlib
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ def is_categorical(values: Any) -> bool:
 
 def _looks_categorical(array: NDArray[Any]) -> bool:
     if array.dtype.kind == "M":
-        return False
+        return bool(np.isnat(array).all())
     if array.dtype.kind not in "iuf":
         return True
     finite = array[np.isfinite(array)]
@@ -155,16 +158,40 @@ def _as_array(values: Any) -> NDArray[Any]:
     if array.dtype.kind not in "biufUSOTM":
         raise InputError(f"values of type {array.dtype} cannot be used as colours; pass numbers or strings.")
     if array.dtype.kind == "M":
-        return array.astype("datetime64[us]")  # so that `tolist` returns dates
+        return _calendar_dates(array)
     if array.dtype.kind != "O" or array.ndim != 1:
         return array
     if any(issubclass(kind, str) for kind in set(map(type, array.tolist()))):  # a quick answer for text
         return array
     present = {type(value) for value in array.tolist() if not _is_missing(value)}
+    if present and all(issubclass(kind, date) for kind in present):
+        return _calendar_dates(np.array([_date(value) for value in array.tolist()], dtype="datetime64[us]"))
     if any(issubclass(kind, bool) or not issubclass(kind, Real) for kind in present):
         return array
     numbers = np.array([np.nan if _is_missing(value) else value for value in array.tolist()])
     return numbers if numbers.dtype.kind in "iuf" else numbers.astype(np.float64)  # huge integers are objects
+
+
+def _calendar_dates(dates: NDArray[Any]) -> NDArray[Any]:
+    """Return dates in microseconds, so that `tolist` returns dates; those that Matplotlib cannot draw are missing."""
+    days = dates.astype("datetime64[D]")  # nanoseconds do not reach the ends of the calendar
+    outside = (days < FIRST_DAY) | (days > LAST_DAY)
+    if outside.any():
+        warn(
+            f"{outside.sum():,} of {dates.size:,} dates are before year 1 or after year 9999, such as "
+            f"{days[outside][0]}; they are drawn as missing"
+        )
+    return np.where(outside, np.datetime64("NaT"), dates).astype("datetime64[us]")
+
+
+def _date(value: Any) -> Any:
+    """Return a date as NumPy has it, in UTC if it has a time zone."""
+    if _is_missing(value):
+        return np.datetime64("NaT")
+    offset = value.utcoffset() if isinstance(value, datetime) else None
+    if offset is None:
+        return np.datetime64(value, "us")
+    return np.datetime64(value.replace(tzinfo=None), "us") - np.timedelta64(offset)
 
 
 def _is_missing(value: Any) -> bool:
@@ -196,10 +223,7 @@ def _numbers(array: NDArray[Any], colormap: str) -> Numbers:
 
 
 def _days(dates: NDArray[Any]) -> NDArray[np.float64]:
-    """Return dates as numbers of days since 1970; raise if they are outside the calendar of Matplotlib."""
-    known = dates[~np.isnat(dates)]
-    if known.size and not np.datetime64("0001-01-01") <= known.min() <= known.max() < np.datetime64("9999-12-31"):
-        raise InputError(f"values has dates from {known.min()} to {known.max()}; pass dates from year 1 to 9999.")
+    """Return dates as numbers of days since 1970, NaN if missing."""
     return np.where(np.isnat(dates), np.nan, dates.astype(np.int64) / MICROSECONDS_PER_DAY)
 
 

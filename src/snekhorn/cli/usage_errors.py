@@ -25,7 +25,7 @@ class Program(TyperGroup):
             code = BAD_INPUT
         except typer.Abort:
             code = INTERRUPTED
-        raise SystemExit(code)
+        raise SystemExit(code or 0)
 
 
 def _sentence(error: Any) -> str:

@@ -15,6 +15,8 @@ from pyarrow import ipc
 from .crafted_models import archive_of, npy, npy_head
 from .good_files import N, P, points
 
+GENE = 1  # column of the gene by which the worker colours
+
 
 def crafted_tables(h5ad: bytes, with_raw: bytes) -> Iterator[tuple[str, str, bytes]]:
     """Yield the suffix, a description and the content of files that must all be refused.
@@ -146,7 +148,7 @@ def _cells(h5ad: bytes) -> Iterator[tuple[str, str, bytes]]:
 
 
 def _genes(h5ad: bytes) -> Iterator[tuple[str, str, bytes]]:
-    """Damage the matrices of which only a gene is read."""
+    """Damage the matrices of which only a gene is read, its own entries if they are stored together, as in X."""
     for group in ("raw/X", "X"):
         for case, (name, value) in {
             "indices that are too large": ("indices", 2 * 10**8),
@@ -155,7 +157,9 @@ def _genes(h5ad: bytes) -> Iterator[tuple[str, str, bytes]]:
         }.items():
             stream = io.BytesIO(h5ad)
             with h5py.File(stream, "r+") as file:
-                file[f"{group}/{name}"][3] = value
+                first = int(file["X/indptr"][GENE])  # X is stored by columns
+                places = {"raw/X": 3, "X": first if name == "indices" else GENE + 1}
+                file[f"{group}/{name}"][places[group]] = value
                 if group == "X":
                     del file["raw"]
             yield "h5ad", f"a gene of {group}: {case}", stream.getvalue()

@@ -47,6 +47,15 @@ def test_points_in_several_pieces(monkeypatch):
     _check_same(snekhorn.dask.TSNEkhorn(**settings).fit(in_chunks(X)), want)
 
 
+def test_a_client_that_is_not_the_default(monkeypatch):
+    """The program has such a client; many points are searched a few tasks at a time."""
+    work_as_for_many_points(monkeypatch)
+    X, settings = unequal_groups(), {**SETTINGS, "max_iter": 2}
+    want = snekhorn.TSNEkhorn(**settings).fit(X)
+    with local_cluster(1, default=False) as client:
+        _check_same(snekhorn.dask.TSNEkhorn(**settings, client=client, verbose=True).fit(in_chunks(X)), want)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n_workers", [1, 4])
 def test_other_numbers_of_workers(n_workers, monkeypatch):

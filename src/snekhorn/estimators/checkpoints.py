@@ -205,6 +205,18 @@ class Checkpoint:
         self._written_at = time.monotonic()
         self._took = self._written_at - start
 
+    def fit_affinity(self, affinity: Affinity, X: Any, execution: Execution) -> Any:
+        """Compute the affinity of X, store it, and return it; start from what is stored."""
+        found = self.load("affinity")
+        if found is not None:
+            return restore_affinity(affinity, found)
+        if affinity.n_neighbors is None or affinity.metric == "precomputed" or isinstance(X, tuple):
+            affinity.fit(X)
+        else:
+            affinity.fit_costs(_neighbors(affinity, X, self, execution))
+        store_affinity(affinity, affinity.affinity_, self)
+        return affinity.affinity_
+
     def remove(self, stage: str) -> None:
         """Remove what is stored of a stage that is no longer needed."""
         self._path(stage).unlink(missing_ok=True)
@@ -224,22 +236,23 @@ class Checkpoint:
             )
 
 
+class NoCheckpoint:
+    """Stand-in for a fit that stores nothing."""
+
+    def load(self, stage: str) -> None:
+        """Return None, because nothing is stored."""
+
+    def keep(self, state: DescentState) -> None:
+        """Forget the state."""
+
+    def fit_affinity(self, affinity: Affinity, X: Any, execution: Execution) -> Any:
+        """Compute the affinity of X."""
+        return affinity.fit_transform(X)
+
+
 def stages_in(folder: Path) -> list[str]:
     """Return the stages that are stored in a folder, in the order in which they are reached."""
     return [stage for stage in STAGES if (folder / f"{stage}.npz").exists()]
-
-
-def fit_affinity(affinity: Affinity, X: Any, checkpoint: Checkpoint, execution: Execution) -> Any:
-    """Compute the affinity of X, store it, and return it; start from what is stored."""
-    found = checkpoint.load("affinity")
-    if found is None:
-        if affinity.n_neighbors is None or affinity.metric == "precomputed" or isinstance(X, tuple):
-            affinity.fit(X)
-        else:
-            affinity.fit_costs(_neighbors(affinity, X, checkpoint, execution))
-        store_affinity(affinity, affinity.affinity_, checkpoint)
-        return affinity.affinity_
-    return restore_affinity(affinity, found)
 
 
 def store_affinity(affinity: Affinity, P: Any, checkpoint: Checkpoint) -> None:

@@ -20,10 +20,10 @@ from ..embedding.springs import Springs
 from ..errors import InputError
 from ..geometry.inputs import check_layout, check_squares
 from ..runtime.checks import check_count
-from ..runtime.execution import choose_execution, one_blas_thread
+from ..runtime.execution import Execution, choose_execution, one_blas_thread
 from ..runtime.interrupts import delayed_interrupts
 from ..runtime.memory import limited_memory
-from .checkpoints import Checkpoint, fingerprint, fit_affinity
+from .checkpoints import Checkpoint, NoCheckpoint, fingerprint
 from .earlier_layout import EarlierLayout, check_pull
 from .html_representation import FittedRepresentation
 from .layout_warnings import warn_of_layout
@@ -224,6 +224,23 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
 
     @one_blas_thread()
     def _fit(self, X: Any, *, align: Any, align_rows: Any, pull: float) -> None:
+        X, earlier = self._checked(X, align, align_rows, pull)
+        n, execution = count_points(X), choose_execution(self.n_jobs)
+        affinity = self.make_affinity(n)
+        stores = self.checkpoint is not None
+        checkpoint = Checkpoint.open(self, fingerprint(X), n, earlier) if stores else NoCheckpoint()
+        P = X if affinity is None else checkpoint.fit_affinity(affinity, X, execution)
+        self._keep_report_of(affinity)
+        start = checkpoint.load("layout")
+        Z = self._first_layout(X, P, earlier, execution) if start is None else start.Z
+        objective = self.make_objective(P, execution)
+        if earlier is not None:
+            objective.springs = earlier.springs(execution)
+        Z, report = self._descend(objective, Z, self.schedule(), start=start, keep=checkpoint.keep)
+        self._finish(X, P, objective, Z if earlier is None else earlier.aligned(Z, execution), report)
+
+    def _checked(self, X: Any, align: Any, align_rows: Any, pull: float) -> tuple[Any, EarlierLayout | None]:
+        """Check everything before the long work; return X in memory, and the earlier layout."""
         unread = self.unread_points(X)
         if unread is not None:  # reading takes long, so everything else is checked first
             self.check_parameters()
@@ -231,32 +248,23 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
             self.check_resources(unread)
         X = self.checked_input(X)
         self.check_parameters()
-        n = count_points(X)
-        execution = choose_execution(self.n_jobs)
-        Z = None if isinstance(self.init, str) else check_layout(self.init, (n, self.n_components))
-        earlier = EarlierLayout.checked(align, align_rows, pull, (n, self.n_components), getattr(X, "dtype", float))
-        affinity = self.make_affinity(n)
+        shape = (count_points(X), self.n_components)
+        if not isinstance(self.init, str):
+            check_layout(self.init, shape)
+        earlier = EarlierLayout.checked(align, align_rows, pull, shape, getattr(X, "dtype", float))
         if unread is None:
             self.check_resources(X)
         if self.starts_from_pca and not isinstance(X, tuple):
-            check_squares(X)  # before the long computation of P
-        checkpoint = None if self.checkpoint is None else Checkpoint.open(self, fingerprint(X), n, earlier)
-        P = X
-        if affinity is not None:
-            P = affinity.fit_transform(X) if checkpoint is None else fit_affinity(affinity, X, checkpoint, execution)
-        self._keep_report_of(affinity)
-        start = None if checkpoint is None else checkpoint.load("layout")
-        if start is not None:
-            Z = start.Z
+            check_squares(X)
+        return X, earlier
+
+    def _first_layout(self, X: Any, P: Any, earlier: EarlierLayout | None, execution: Execution) -> NDArray[Any]:
+        """Return the initial layout: `init`, at the earlier positions if a pull keeps them."""
+        if isinstance(self.init, str):
+            Z = self.initial_layout(X, P)
         else:
-            Z = self.initial_layout(X, P) if Z is None else Z
-            Z = earlier.initial_layout(Z, execution) if earlier is not None and earlier.pull else Z
-        objective = self.make_objective(P, execution)
-        if earlier is not None:
-            objective.springs = earlier.springs(execution)
-        keep = None if checkpoint is None else checkpoint.keep
-        Z, report = self._descend(objective, Z, self.schedule(), start=start, keep=keep)
-        self._finish(X, P, objective, Z if earlier is None else earlier.aligned(Z, execution), report)
+            Z = check_layout(self.init, (count_points(X), self.n_components))
+        return earlier.initial_layout(Z, execution) if earlier is not None and earlier.pull else Z
 
     @one_blas_thread()
     def _extend(self, X: Any, pull: float, max_iter: int) -> None:

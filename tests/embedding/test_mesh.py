@@ -24,7 +24,7 @@ def _charges(n, seed=1):
 
 def _mesh(Z, radius, accuracy=DEFAULT, n_threads=1):
     execution = Threads(n_threads)
-    return Mesh(*corners(Z, execution), radius, Kernel.STUDENT, accuracy, execution)
+    return Mesh(*corners(Z, execution), radius, len(Z), Kernel.STUDENT, accuracy, execution)
 
 
 def _radius(Z, n_threads=1):
@@ -74,7 +74,17 @@ def test_layouts_up_to_the_widest_extent_keep_narrow_cells(kernel, d, monkeypatc
     assert not Mesh.around(Z, kernel, DEFAULT, ONE_THREAD).coarse
     split = kernel is Kernel.STUDENT and d > 1
     cells = mesh_size.SMALLEST_RADIUS / DEFAULT.cells if split else DEFAULT.of(kernel).spacing[d]
-    assert mesh_size.affordable(cells, np.full(d, 1.1 * side * mesh_size.SLACK), kernel, DEFAULT) > cells
+    assert mesh_size.affordable(cells, np.full(d, 1.1 * side * mesh_size.SLACK), 2**10, kernel, DEFAULT) > cells
+
+
+def test_millions_of_points_get_a_larger_mesh(monkeypatch):
+    """The cost per point then does not grow with the layout, whose density stays the same."""
+    monkeypatch.setattr(mesh_size, "MOST_NODES", 2**16)
+    few, many = (fitted(uniform(n, 2), 1.1 * np.sqrt(n)) for n in (8000, 128_000))
+    (radius, cost), (larger_radius, larger_cost) = _radius(few), _radius(many)
+    assert larger_radius == radius
+    assert larger_cost == pytest.approx(16 * cost, rel=0.1)
+    assert not Mesh.around(many, Kernel.STUDENT, DEFAULT, ONE_THREAD).coarse
 
 
 def test_few_points_get_a_smaller_mesh():

@@ -58,7 +58,7 @@ ROUNDING = 1e-12  # smallest cell relative to the largest coordinate; smaller ce
 LARGEST = 1e100  # larger coordinates could overflow when squared
 SHARP = 8  # exponent of the near part for TIGHT sums
 CROWDED = 2.0  # factor by which the near pairs may grow before the radius is chosen again
-PRECISE = 2.0**12  # layouts as wide as this need float64, because float32 is too coarse for distances of near points
+PRECISE = 2.0**14  # layouts as wide as this need float64: in float32, distances of near points would be too coarse
 LARGEST_CHARGE = 1e30  # sums of larger ones could overflow in float32
 
 Result = TypeVar("Result")
@@ -77,6 +77,8 @@ class MeshState:
         Corners of the layout for which the mesh was built.
     radius : float
         Radius of the near part.
+    n_points : int
+        Number of points of the layout, which limits the size of the grid.
     n_pairs : float
         Number of near pairs of the first layout.
     crowded : bool
@@ -86,6 +88,7 @@ class MeshState:
     low: tuple[float, ...]
     high: tuple[float, ...]
     radius: float
+    n_points: int
     n_pairs: float = 0.0
     crowded: bool = False
 
@@ -104,6 +107,8 @@ class Mesh:
         Corners of the layout.
     radius : float
         Radius of the near part, or 0 if the grid resolves the whole kernel.
+    n_points : int
+        Number of points of the layout, which limits the size of the grid.
     kernel : Kernel
     accuracy : Accuracy
     execution : Execution
@@ -114,11 +119,12 @@ class Mesh:
         low: Array,
         high: Array,
         radius: float,
+        n_points: int,
         kernel: Kernel,
         accuracy: Accuracy,
         execution: Execution,
     ) -> None:
-        self.corners, self.radius, self.crowded = (low, high), radius, False
+        self.corners, self.radius, self.n_points, self.crowded = (low, high), radius, n_points, False
         self.n_pairs = 0.0  # number of near pairs of the first layout
         self.execution, self.same = execution, accuracy.same
         width = accuracy.of(kernel).width
@@ -129,7 +135,7 @@ class Mesh:
         widest = widest_cell(kernel, accuracy, radius, low.size)
         spacing = max(float(extent.max()) / FEWEST_CELLS, SMALLEST_CELL)  # enough for small layouts
         spacing = widest if radius else min(widest, spacing)
-        self.spacing = max(affordable(spacing, extent, kernel, accuracy), ROUNDING * farthest)
+        self.spacing = max(affordable(spacing, extent, n_points, kernel, accuracy), ROUNDING * farthest)
         self.coarse = self.spacing > widest
         self.n_cells = tuple(int(cells) + 1 for cells in extent / self.spacing)
         per_radius = boxes_per_radius(low.size)
@@ -153,8 +159,8 @@ class Mesh:
         low, high = corners(Z, execution)
         radius, _ = choose_radius(Z, low, high, kernel, accuracy, execution)
         if keep:
-            return cls.restored(MeshState(_plain(low), _plain(high), radius), kernel, accuracy, execution)
-        return cls(low, high, radius, kernel, accuracy, execution)
+            return cls.restored(MeshState(_plain(low), _plain(high), radius, len(Z)), kernel, accuracy, execution)
+        return cls(low, high, radius, len(Z), kernel, accuracy, execution)
 
     def suits(self, low: Array, high: Array) -> bool:
         """Return whether a layout with these corners fits into the mesh and needs no other one."""
@@ -174,7 +180,8 @@ class Mesh:
     @classmethod
     def restored(cls, state: MeshState, kernel: Kernel, accuracy: Accuracy, execution: Execution) -> Mesh:
         """Build the mesh of this state, or copy one that was built before."""
-        mesh = copy(_build(state.low, state.high, state.radius, kernel, accuracy, execution))  # type: ignore[arg-type]
+        box = (state.low, state.high, state.radius, state.n_points)
+        mesh = copy(_build(*box, kernel, accuracy, execution))  # type: ignore[arg-type]
         mesh.n_pairs, mesh.crowded = state.n_pairs, state.crowded
         return mesh
 
@@ -182,7 +189,7 @@ class Mesh:
     def state(self) -> MeshState:
         """State from which the mesh can be restored."""
         low, high = self.corners
-        return MeshState(_plain(low), _plain(high), self.radius, self.n_pairs, self.crowded)
+        return MeshState(_plain(low), _plain(high), self.radius, self.n_points, self.n_pairs, self.crowded)
 
     def sums(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         """Return phi and its gradient at points inside the mesh."""
@@ -317,12 +324,13 @@ def _build(
     low: tuple[float, ...],
     high: tuple[float, ...],
     radius: float,
+    n_points: int,
     kernel: Kernel,
     accuracy: Accuracy,
     execution: Execution,
 ) -> Mesh:
     """Build a mesh, which takes as long as several sums, or return the one that was built before."""
-    return Mesh(np.array(low), np.array(high), radius, kernel, accuracy, execution)
+    return Mesh(np.array(low), np.array(high), radius, n_points, kernel, accuracy, execution)
 
 
 def corners(Z: Array, execution: Execution) -> tuple[Array, Array]:

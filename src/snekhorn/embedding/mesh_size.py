@@ -16,7 +16,8 @@ from ..runtime.execution import Execution
 from .charge_sums import Array, Kernel
 from .convolution import DECAY
 
-MOST_NODES = 2**24  # of the padded grid; more take more memory
+MOST_NODES = 2**24  # of the padded grid, unless there are millions of points; more take more memory
+NODES_PER_POINT = 8  # of the padded grid of more points; with fewer, they would have more near pairs each
 MOST_NODES_FOR_FEW = 2**20  # the same for few points; with more, wide layouts of few points would take minutes
 WIDER = 1.1  # factor by which cells are widened until the grid has few enough nodes
 REACH = {Kernel.STUDENT: np.inf, Kernel.GAUSSIAN: 6.5}  # exp(-6.5^2) is below 1e-18
@@ -28,6 +29,11 @@ MORE_RADIUS = 1.25  # factor between the radii that are tried; smaller tries mor
 PAIRS_PER_NODE = 18  # near pairs summed in the time that the transforms take for one node of the padded grid
 PAIRS_PER_POINT = 70  # near pairs summed in the time that listing the near pairs of a point takes
 COSTLIEST = 20_000  # near pairs per point; with more, cells become wider instead, and the sums rough
+
+
+def most_nodes(n_points: int) -> int:
+    """Return the largest number of nodes of the padded grid of a layout."""
+    return max(MOST_NODES, NODES_PER_POINT * n_points)
 
 
 class Resolution(NamedTuple):
@@ -98,13 +104,13 @@ def choose_radius(
     The cost is infinite if no mesh has few enough nodes and near pairs.
     """
     extent = (high - low) * SLACK
-    best, lowest = 0.0, _cost_of_grid(extent, 0.0, kernel, accuracy)
+    best, lowest = 0.0, _cost_of_grid(extent, 0.0, len(Z), kernel, accuracy)
     if kernel is Kernel.GAUSSIAN or low.size == 1:
         return best, lowest
     sources = Z
     radius = SMALLEST_RADIUS
     while radius < float(extent.max()):
-        cost = _cost_of_grid(extent, radius, kernel, accuracy) + PAIRS_PER_POINT * len(Z)
+        cost = _cost_of_grid(extent, radius, len(Z), kernel, accuracy) + PAIRS_PER_POINT * len(Z)
         if cost < lowest:
             n_pairs = _near_pairs(Z, sources, low, extent, radius, execution)
             if n_pairs > COSTLIEST * len(Z) and sources is Z:  # look closer: points in one place are merged
@@ -125,21 +131,21 @@ def widest_extent(kernel: Kernel, accuracy: Accuracy, d: int, n_points: int) -> 
     """
     radius = 0.0 if kernel is Kernel.GAUSSIAN or d == 1 else SMALLEST_RADIUS
     spacing = widest_cell(kernel, accuracy, radius, d)
-    most_nodes = min(MOST_NODES, max(MOST_NODES_FOR_FEW, n_points**2))
-    side = most_nodes ** (1.0 / d) - (1 + DECAY) * accuracy.of(kernel).width
+    n_nodes = min(most_nodes(n_points), max(MOST_NODES_FOR_FEW, n_points**2))
+    side = n_nodes ** (1.0 / d) - (1 + DECAY) * accuracy.of(kernel).width
     cells = side / 2 if kernel is Kernel.STUDENT else side - REACH[kernel] / spacing
     return float(cells * spacing / SLACK)
 
 
-def _cost_of_grid(extent: Array, radius: float, kernel: Kernel, accuracy: Accuracy) -> float:
+def _cost_of_grid(extent: Array, radius: float, n_points: int, kernel: Kernel, accuracy: Accuracy) -> float:
     """Return the cost of the transforms in near pairs; infinite if the grid would be too large."""
     nodes = padded_nodes(extent, widest_cell(kernel, accuracy, radius, extent.size), kernel, accuracy)
-    return PAIRS_PER_NODE * nodes if nodes <= MOST_NODES else np.inf
+    return PAIRS_PER_NODE * nodes if nodes <= most_nodes(n_points) else np.inf
 
 
-def affordable(spacing: float, extent: Array, kernel: Kernel, accuracy: Accuracy) -> float:
+def affordable(spacing: float, extent: Array, n_points: int, kernel: Kernel, accuracy: Accuracy) -> float:
     """Return the spacing, or a wider one if the grid would have too many nodes."""
-    while padded_nodes(extent, spacing, kernel, accuracy) > MOST_NODES:
+    while padded_nodes(extent, spacing, kernel, accuracy) > most_nodes(n_points):
         spacing *= WIDER
     return spacing
 

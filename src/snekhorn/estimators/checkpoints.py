@@ -40,7 +40,7 @@ from .model_contents import COUNT, SOLVE_REPORT
 from .model_parts import Array, Arrays, Flag, Matrix, Number, Numbers, OrNone, Part, PartError, Record
 from .saved_models import MAX_HEADER
 
-FORMAT = 1
+FORMAT = 2
 SECONDS = 60.0  # between two states of the descent; a larger value loses more work, a smaller one takes more time
 SHARE = 0.05  # largest share of the time that writing states takes; a state of many points takes seconds
 STAGES = ("neighbors", "affinity", "layout")
@@ -58,8 +58,11 @@ def build_descent_state(**parts: Any) -> DescentState:
     n, d = state.Z.shape
     if np.bincount(state.order, minlength=n).max() > 1:
         raise PartError("'order' is not a permutation of the points")
-    if state.grid is not None and state.grid.mesh is not None and len(state.grid.mesh.low) != d:
-        raise PartError(f"the mesh has {len(state.grid.mesh.low)} dimensions, but the layout has {d}")
+    mesh = None if state.grid is None else state.grid.mesh
+    if mesh is not None and len(mesh.low) != d:
+        raise PartError(f"the mesh has {len(mesh.low)} dimensions, but the layout has {d}")
+    if mesh is not None and mesh.n_points > n:
+        raise PartError(f"the mesh is for {mesh.n_points} points, but the layout has {n}")
     return state
 
 
@@ -79,6 +82,7 @@ MESH: dict[str, Part] = {
     "low": Numbers(Number()),
     "high": Numbers(Number()),
     "radius": Number(low=0),
+    "n_points": COUNT,
     "n_pairs": Number(low=0),
     "crowded": Flag(),
 }

@@ -16,9 +16,10 @@ from ..runtime.execution import Execution
 from .charge_sums import Array, Kernel
 from .convolution import DECAY
 
-MOST_NODES = 2**24  # of the padded grid, unless there are millions of points; more take more memory
-NODES_PER_POINT = 8  # of the padded grid of more points; with fewer, they would have more near pairs each
+MOST_NODES = 2**24  # of the padded grid; more take more memory
 MOST_NODES_FOR_FEW = 2**20  # the same for few points; with more, wide layouts of few points would take minutes
+NODES_PER_POINT = 8  # the same for millions of points; with fewer, each of them would have more near pairs, ...
+MOST_NODES_FOR_MANY = 2**26  # ... up to this; with more, sending the grid to the workers of a cluster would take long
 WIDER = 1.1  # factor by which cells are widened until the grid has few enough nodes
 REACH = {Kernel.STUDENT: np.inf, Kernel.GAUSSIAN: 6.5}  # exp(-6.5^2) is below 1e-18
 SLACK = 1.08  # room for the layout to grow; smaller rebuilds the grid more often, larger makes it larger
@@ -33,7 +34,7 @@ COSTLIEST = 20_000  # near pairs per point; with more, cells become wider instea
 
 def most_nodes(n_points: int) -> int:
     """Return the largest number of nodes of the padded grid of a layout."""
-    return max(MOST_NODES, NODES_PER_POINT * n_points)
+    return max(MOST_NODES, min(NODES_PER_POINT * n_points, MOST_NODES_FOR_MANY))
 
 
 class Resolution(NamedTuple):

@@ -28,7 +28,7 @@ ORDER_POINT = 120  # permutations, and the rows of the entropic affinity
 SOLVER_POINT = 600  # dual variables, gradients, and the vectors of conjugate gradients
 LAYOUT_POINT = 200  # positions, momenta, charges and fields
 GRID_POINT = 300  # the grid of the layout, which grows with the layout up to a limit
-LARGEST_GRID, LARGEST_GRID_POINT = 1.7e8, 80  # this limit, in bytes, and in bytes per point if that is more
+LARGEST_GRID, GRID_PER_POINT, LARGEST_GRID_FOR_MANY = 1.7e8, 80, 6.8e8  # this limit is higher for millions of points
 SUM_ENTRY, ENTRIES_AT_ONCE = 24, 2**22  # entries of P are summed in blocks; larger ones take more memory
 FREED_POINT, MOST_FREED = 500, 2e8  # arrays that were freed, but whose memory the C library keeps if they are small
 
@@ -87,7 +87,8 @@ def keeps_weights(n_edges: float, item: int, left: float | None) -> bool:
 
 def layout_stage(n_points: int, n_entries: float, item: int, extra: float = 0.0) -> float:
     """Return the peak memory of the layout: a copy of P with entries of `item` bytes, and `extra` bytes per entry."""
-    grid = min(GRID_POINT * n_points, max(LARGEST_GRID, LARGEST_GRID_POINT * n_points))
+    largest_grid = max(LARGEST_GRID, min(GRID_PER_POINT * n_points, LARGEST_GRID_FOR_MANY))
+    grid = min(GRID_POINT * n_points, largest_grid)
     points = LAYOUT_POINT * n_points + grid
     copy = max(n_entries * (INDEX + item) + points, SUM_ENTRY * min(n_entries, ENTRIES_AT_ONCE))
     return copy + n_entries * extra + freed_bytes(n_points)

@@ -7,7 +7,6 @@ SNEKHORN_BLOCK_SIZES to other numbers of points, for example to 1000000,10000000
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -18,13 +17,15 @@ from typing import Any
 
 import numpy as np
 
+from harness.data_sets import N_COMPONENTS
 from harness.experiment import Cases, Plan, Settings, finished
 from harness.results_page import figure_table
-from snekhorn import datasets
+from snekhorn import TSNEkhorn, datasets
 from snekhorn.metrics import knn_accuracy, silhouette
 
 from .growth import augmented_blocks
 from .measure import N_THREADS, Array, benchmark, quiet
+from .peak_memory import estimated_gigabytes
 
 SIZES = (1_000_000, 3_000_000, 10_000_000)
 SIZES_VARIABLE, FOLDER_VARIABLE = "SNEKHORN_BLOCK_SIZES", "SNEKHORN_BLOCKS"
@@ -43,21 +44,19 @@ def measure(n: int, data: Path | None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as temporary:
         folder = write_blocks(n, data, Path(os.environ.get(FOLDER_VARIABLE, temporary)) / f"{n}")
         out = Path(temporary) / "layout.npy"
-        refused = _embed(folder, out, "--max-memory", "1MB")
-        needed = re.search(r"about ([\d.]+) (GiB|MiB) needed", refused.stderr)
-        assert needed is not None, refused.stderr
+        outline = np.broadcast_to(np.zeros((), np.float32), (n, N_COMPONENTS))  # of points that are not in memory yet
+        estimate = estimated_gigabytes(TSNEkhorn(n_jobs=N_THREADS), outline)
         start = time.perf_counter()
         program = _embed(folder, out, "--no-scores", "--jobs", str(N_THREADS), peak=Path(temporary) / "peak")
         seconds = time.perf_counter() - start
         assert program.returncode == 0, program.stderr
         peak = int((Path(temporary) / "peak").read_text()) * 1024 / 1e9
         Z = np.load(out)
-    unit = {"GiB": 2**30, "MiB": 2**20}[needed[2]]
     return {
         "n": n,
         "total_seconds": seconds,
         "peak_gb": peak,
-        "estimate_gb": float(needed[1]) * unit / 1e9,
+        "estimate_gb": estimate,
         "bytes_per_point": peak * 1e9 / n,
         **scores(Z, digits(n, data)),
     }

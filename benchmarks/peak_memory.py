@@ -35,7 +35,7 @@ STAGES = {
     "local order": "snekhorn.geometry.neighbor_graph.NeighborGraph.in_local_order",
     "solver": "snekhorn.affinities.symmetric_solver.SymmetricSolver.solve",
     "affinity": "snekhorn.affinities.symmetric_dual.SymmetricDual.entries",
-    "layout": "snekhorn.estimators.neighbor_embedding.make_objective",
+    "layout": "snekhorn.estimators.layout_parts.make_objective",
 }
 
 
@@ -70,17 +70,23 @@ class StagePeaks:
         return wrapper
 
 
+def estimated_gigabytes(model: TSNEkhorn, X: Array) -> float:
+    """Return the peak memory that a fit expects before it starts, of the whole process, in units of 10^9 bytes."""
+    estimates: list[float] = []
+    with patch(ESTIMATE, lambda needed, *_: estimates.append((used_bytes() + needed) / 1e9)):
+        model.check_resources(X)
+    return estimates[0]
+
+
 def measure(n: int, folder: Path | None) -> dict[str, Any]:
     """Lay out n points, and measure the peaks of all stages."""
     X = augmented(n, folder)
     compile_ours(X)
     model = TSNEkhorn(max_iter=N_ITER, n_jobs=N_THREADS)
-    estimates: list[float] = []
-    with patch(ESTIMATE, lambda needed, *_: estimates.append((used_bytes() + needed) / 1e9)):
-        peaks = _stage_peaks(model, X)
+    estimate, peaks = estimated_gigabytes(model, X), _stage_peaks(model, X)
     return {
         "n": n,
-        "estimate_gb": estimates[0],
+        "estimate_gb": estimate,
         "peak_gb": max(peaks.values()),
         "bytes_per_point": max(peaks.values()) * 1e9 / n,
         "entries_per_point": model.affinity_.nnz / n,

@@ -4,10 +4,11 @@ import json
 import pickle
 import shutil
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
-from benchmarks import quality
+from benchmarks import peak_memory, quality
 from benchmarks.__main__ import PROGRAM
 from benchmarks.neighbors import crossover
 from harness.experiment import Settings
@@ -60,6 +61,11 @@ def test_scores_of_other_packages_are_kept_while_their_version_stays(monkeypatch
     assert quality.still_valid({"tool": "openTSNE", "version": "2.0"})
     assert not quality.still_valid({"tool": "openTSNE", "version": "1.0"})
     assert not quality.still_valid({"tool": "t-SNEkhorn", "version": None})
+
+
+@pytest.mark.parametrize("name", [peak_memory.ESTIMATE, *peak_memory.STAGES.values()])
+def test_stages_of_a_fit_begin_with_functions_that_exist(name):
+    assert callable(resolve_name(name))
 
 
 def test_crossover():

@@ -13,10 +13,13 @@ from sklearn.neighbors import kneighbors_graph
 from snekhorn import SNEkhorn, TSNEkhorn
 from snekhorn.affinities import SymmetricEntropicAffinity, row_perplexities
 from snekhorn.cli.output_files import draw
+from snekhorn.colors import palette_of
 from snekhorn.errors import InputError
-from snekhorn.io import Layouts, read_table
-from snekhorn.io.table import palette_of
+from snekhorn.io import Layouts, read_layouts, read_table, write_layouts
 from snekhorn.metrics import knn_accuracy
+from snekhorn.page import write_page
+
+from .page.reading import Page
 
 anndata = pytest.importorskip("anndata")
 from snekhorn.anndata import neighbors, tsnekhorn  # noqa: E402
@@ -276,7 +279,7 @@ def test_a_graph_needs_a_valid_perplexity(adata):
         neighbors(adata.X)
 
 
-def test_the_colours_of_scanpy_are_those_of_a_picture(adata, tmp_path):
+def test_the_colours_of_scanpy_are_those_of_pictures_and_pages(adata, tmp_path):
     adata.obs["digit"] = adata.obs["digit"].astype("category")
     adata.obs["other"] = adata.obs["digit"]
     colors = [f"#{i}0{i}0{i}0" for i in "123456789a"]
@@ -290,3 +293,11 @@ def test_the_colours_of_scanpy_are_those_of_a_picture(adata, tmp_path):
     draw(found, tmp_path / "t.svg", color="digit", title="")
     drawn = (tmp_path / "t.svg").read_text()
     assert all(color in drawn for color in colors)
+    write_layouts(found, tmp_path / "t.parquet")
+    for shown in (metadata, adata, read_layouts(tmp_path / "t.parquet").metadata):
+        write_page(tmp_path / "t.html", found.only, shown)
+        page = Page((tmp_path / "t.html").read_bytes())
+        column = page.column("digit")[0]
+        values = page.values("digit")
+        assert dict(zip(map(str, values), column["colors"], strict=True)) == palette_of(metadata, "digit")
+        assert "colors" not in page.column("other")[0]

@@ -33,7 +33,7 @@ ALLOWED = {
     "page": {"colors", "errors", "geometry", "runtime"},
     "datasets": {"errors", "geometry", "runtime"},
     "cli": CORE
-    | {"__init__", "affinities", "dask", "datasets", "embedding", "estimators", "geometry", "io", "metrics"}
+    | {"__init__", "affinities", "colors", "dask", "datasets", "embedding", "estimators", "geometry", "io", "metrics"}
     | {"page", "plots", "registry"}
     | PUBLIC,
     "__main__": {"cli"},

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from ..colors import palette_of
 from ..errors import InputError
 from ..io import Layouts, check_output, replacing
 from ..io.h5ad_layouts import H5AD, check_anndata
 from ..io.layout_files import LAYOUT_SUFFIXES
 from ..io.layout_files import TABLE_SUFFIXES as TABLES
-from ..io.table import column_values, palette_of
+from ..io.table import column_values
 from ..io.table_files import READERS
 from .input_points import Points, Source
 from .layout_names import layout_title, sheet_columns

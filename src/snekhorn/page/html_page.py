@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..colors import DISTINCT, MISSING, OKABE_ITO, continuous
+from ..colors import DISTINCT, MISSING, OKABE_ITO, continuous, palette_of
 from ..errors import InputError, did_you_mean
 from ..runtime.checks import check_count
 from .page_data import smallest_type, write_array, write_block, write_column
@@ -229,7 +229,7 @@ def _write_points(
 def _write_metadata(out: BinaryIO, metadata: pa.Table, neighbors: DataNeighbors | None) -> list[dict[str, Any]]:
     """Write the metadata, and return the descriptions of the columns; the recall of neighbours is the last one."""
     columns = [
-        {"name": name, **write_column(out, str(index), metadata.column(index))}
+        {"name": name, **write_column(out, str(index), metadata.column(index), palette_of(metadata, name))}
         for index, name in enumerate(metadata.column_names)
     ]
     if neighbors is not None:

@@ -25,7 +25,8 @@ function byCategory(column) {
   for (let row = 0; row < header.n; row++) counts[column.code(row)]++;
   const kept = mostFrequent(counts, size).sort((a, b) => inOrder(column.values[a], column.values[b]));
   const palette = kept.length > header.few.length ? header.many : header.few;
-  const entries = kept.map((value, i) => entry(String(column.values[value]), counts[value], palette[i]));
+  const color = (value, i) => column.colors?.[value] ?? palette[i];
+  const entries = kept.map((value, i) => entry(String(column.values[value]), counts[value], color(value, i)));
   const place = new Uint16Array(size + 1).fill(kept.length);
   kept.forEach((value, i) => (place[value] = i));
   if (kept.length < size) entries.push(others(counts, kept, size));

@@ -206,8 +206,11 @@ def test_new_points_are_drawn_above_the_others(folder, as_json):
     assert found["files"] == files
     assert (folder / "placed.png").read_bytes().startswith(b"\x89PNG")
     page = Page((folder / "placed.html").read_bytes())
-    assert page.column("points")[1] == ["layout"] * N + ["new"] * 20
+    assert page.column("points")[1] == ["training points"] * N + ["new points"] * 20
     assert page.column("digit")[1] == [None] * N + table["digit"].to_pylist()[:20]
+    names = [column["name"] for column in page.header["columns"]]
+    assert page.header["background"] == {"column": names.index("points"), "value": "training points"}
+    assert page.column(names[page.header["ids"]])[1][N - 1 :: 20] == [f"training {N - 1}", "d19"]
 
 
 def test_only_flat_layouts_are_drawn(folder, snekhorn, files):

@@ -1,10 +1,10 @@
 """Write coordinates and metadata to the page as compressed blocks.
 
-A block is deflated and base64-encoded, in an element that browsers do not run. There are three kinds of metadata
+A block is deflated and base64-encoded, in an element that browsers do not run. There are four kinds of metadata
 columns. A "category" has a list of distinct values and, for each point, the index of its value; the index after the
-last value marks a missing value. Text columns are also categories. Categories of an AnnData object may have colours. A
-"number" and a "time" (milliseconds since 1970) are floating-point numbers, NaN if missing; their colour scale has the
-same limits as in a picture.
+last value marks a missing value. Text columns are also categories. Categories of an AnnData object may have colours.
+A "number", a "time" (milliseconds since 1970) and a "duration" (seconds) are floating-point numbers, NaN if missing,
+with a colour scale that has the same limits as in a picture.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ def write_column(out: BinaryIO, key: str, column: Any, palette: Palette | None =
         kind = column.type
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return _write_times(out, key, column)
+    if pa.types.is_duration(kind) or pa.types.is_time(kind):
+        return _write_durations(out, key, column)
     if pa.types.is_integer(kind):
         return _write_integers(out, key, column, palette)
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -78,12 +80,23 @@ def _write_times(out: BinaryIO, key: str, column: Any) -> dict[str, Any]:
     return _write_numbers(out, key, numbers, kind="time", digits=digits, days=days, zoned=zoned)
 
 
+def _write_durations(out: BinaryIO, key: str, column: Any) -> dict[str, Any]:
+    """Write durations, or times of day as the duration since midnight, in seconds."""
+    clock = pa.types.is_time(column.type)
+    ticks = (column.cast(pa.time64("ns")) if clock else column).cast(pa.int64())
+    unit = 9 if clock else {"s": 0, "ms": 3, "us": 6, "ns": 9}[column.type.unit]  # digits of a second
+    counts = ticks.drop_null().to_numpy()
+    digits = next((d for d in (0, 3) if not (counts % 10 ** max(unit - d, 0)).any()), 6)
+    numbers = _to_numpy(ticks, pa.float64()) / 10**unit
+    return _write_numbers(out, key, numbers, kind="duration", digits=digits, clock=clock)
+
+
 def _write_numbers(out: BinaryIO, key: str, numbers: NDArray[Any], **header: Any) -> dict[str, Any]:
     write_array(out, f"numbers-{key}", numbers)
     finite = numbers[np.isfinite(numbers)].astype(np.float64)
     scale = color_limits(finite) if finite.size else None
     ends = None if scale is None else [float(finite.min()), *scale, float(finite.max())]
-    return {**header, "type": numbers.dtype.str[1:], "scale": ends, "missing": int(np.isnan(numbers).sum())}
+    return {**header, "type": numbers.dtype.str[1:], "scale": ends}
 
 
 def _write_category(out: BinaryIO, key: str, column: Any, palette: Palette | None) -> dict[str, Any]:

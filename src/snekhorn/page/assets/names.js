@@ -29,7 +29,7 @@ function namedPlaces() {
   const { entries, codes } = state.coloring;
   const named = entries.map((entry) => !entry.special);
   const kept = named.filter((each) => each).length;
-  const others = entries.some(({ label, special }) => special && label !== "missing");
+  const others = entries.some(({ merged }) => merged);
   if (state.names === false || !kept || (state.names === null && (kept > NAMED || others))) return [];
   const places = densestPlaces(codes, entries.length, named).filter((each) => each);
   if (state.names === null && places.some(({ share }) => share < LEAST_SHARE)) return [];

@@ -119,11 +119,7 @@ def _source(path: Path, roles: NewPointOptions, metadata: Path | None, of_model:
 
 
 def _check_model_file(path: Path) -> None:
-    """Raise if there is no such file, or if its name shows that it is not a model."""
-    if not path.exists():
-        raise InputError(f"{path} does not exist; create a model with 'snekhorn embed --save-model'.")
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; pass the file that 'snekhorn embed --save-model' wrote.")
+    """Raise if the name of a file shows that it is not a model."""
     if path.suffix.lower() not in MODELS and path.name.lower().endswith(tuple(READERS)):
         raise InputError(
             f"{path} is a table of points or of a layout, not a model; pass first the model that 'snekhorn embed "

@@ -240,4 +240,4 @@ def test_a_picture_names_the_perplexity_if_there_is_one(folder, snekhorn, monkey
     package.TSNEkhorn(perplexity=5, affinity=affinity, max_iter=5).fit(X).save("m.npz")
     monkeypatch.setattr("snekhorn.cli.transform_command.draw", lambda *_, **options: drawn.update(options))
     snekhorn("transform", "m.npz", "new.npy", "--out", "z.npy", "--plot", "z.png")
-    assert drawn["heading"] == heading
+    assert drawn["heading"] == f"{heading}; training points in grey"

@@ -93,7 +93,7 @@ def transform(
                 placed,
                 color=roles.label,
                 title=input.name,
-                heading=_heading(layout),
+                heading=f"{_heading(layout)}; {TRAINING} in grey",
                 background=old,
             )
         if html is not None:

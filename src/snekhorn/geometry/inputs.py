@@ -89,8 +89,8 @@ def _not_numbers(name: str, found: list[tuple[Any, Any]]) -> str:
         return f"column {column!r} of {name} holds {kind}; drop the column, or encode it as numbers."
     listed = first_few([other for other, _ in found])
     return (
-        f"columns {listed} of {name} do not hold numbers; {column!r} holds {kind}; drop these columns, or encode them as "
-        "numbers."
+        f"columns {listed} of {name} do not hold numbers; {column!r} holds {kind}; drop these columns, or encode them "
+        "as numbers."
     )
 
 

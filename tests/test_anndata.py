@@ -10,13 +10,16 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import cosine_distances
 from sklearn.neighbors import kneighbors_graph
 
-from snekhorn import SNEkhorn, TSNEkhorn
+from snekhorn import SNEkhorn, TSNEkhorn, __version__
 from snekhorn.affinities import SymmetricEntropicAffinity, row_perplexities
 from snekhorn.cli.output_files import draw
+from snekhorn.colors import palette_of
 from snekhorn.errors import InputError
-from snekhorn.io import Layouts, read_table
-from snekhorn.io.table import palette_of
+from snekhorn.io import Layouts, read_layouts, read_table, write_layouts
 from snekhorn.metrics import knn_accuracy
+from snekhorn.page import write_page
+
+from .page.reading import Page
 
 anndata = pytest.importorskip("anndata")
 from snekhorn.anndata import neighbors, tsnekhorn  # noqa: E402
@@ -39,15 +42,24 @@ def adata():
 def test_the_layout_is_the_estimators(adata):
     assert tsnekhorn(adata) is None
     np.testing.assert_array_equal(adata.obsm["X_tsnekhorn"], TSNEkhorn().fit_transform(adata.obsm["X_pca"]))
-    assert adata.uns["tsnekhorn"]["params"] == {"method": "TSNEkhorn", "perplexity": 30.0, "use_rep": "X_pca"}
+    described = adata.uns["tsnekhorn"]
+    expected = {"method": "TSNEkhorn", "perplexity": 30.0, "use_rep": "X_pca", "exaggeration": 1.0, "init": "pca"}
+    assert expected.items() <= described["params"].items()
+    assert not {"n_pcs", "obsp"} & set(described["params"])
+    assert described["version"] == __version__
 
 
-def test_another_representation_method_and_name(adata):
+def test_another_representation_method_and_name(adata, tmp_path):
     found = tsnekhorn(adata, use_rep="X", model=SNEkhorn(), perplexity=10, key_added="other", copy=True)
     assert "X_other" not in adata.obsm
     expected = SNEkhorn(perplexity=10).fit_transform(adata.X)
     np.testing.assert_array_equal(found.obsm["X_other"], expected)
     assert found.uns["other"]["params"]["method"] == "SNEkhorn"
+    start = adata.obsm["X_pca"][:, :2]
+    tsnekhorn(found, model=TSNEkhorn(affinity=SymmetricEntropicAffinity(7), init=start), n_pcs=4)
+    expected = {"affinity": "SymmetricEntropicAffinity(perplexity=7)", "init": "ndarray", "n_pcs": 4, "perplexity": 7}
+    assert expected.items() <= found.uns["tsnekhorn"]["params"].items()
+    found.write_h5ad(tmp_path / "t.h5ad")
 
 
 def test_a_sparse_representation(adata):
@@ -61,7 +73,7 @@ def test_it_goes_through_a_file(adata, tmp_path):
     adata.write_h5ad(tmp_path / "t.h5ad")
     back = anndata.read_h5ad(tmp_path / "t.h5ad")
     np.testing.assert_array_equal(back.obsm["X_tsnekhorn"], adata.obsm["X_tsnekhorn"])
-    assert back.uns["tsnekhorn"]["n_iter"] == adata.uns["tsnekhorn"]["n_iter"]
+    assert back.uns["tsnekhorn"] == adata.uns["tsnekhorn"]
 
 
 def test_a_graph_of_an_old_file_that_does_not_name_its_distances(adata):
@@ -276,7 +288,7 @@ def test_a_graph_needs_a_valid_perplexity(adata):
         neighbors(adata.X)
 
 
-def test_the_colours_of_scanpy_are_those_of_a_picture(adata, tmp_path):
+def test_the_colours_of_scanpy_are_those_of_pictures_and_pages(adata, tmp_path):
     adata.obs["digit"] = adata.obs["digit"].astype("category")
     adata.obs["other"] = adata.obs["digit"]
     colors = [f"#{i}0{i}0{i}0" for i in "123456789a"]
@@ -290,3 +302,11 @@ def test_the_colours_of_scanpy_are_those_of_a_picture(adata, tmp_path):
     draw(found, tmp_path / "t.svg", color="digit", title="")
     drawn = (tmp_path / "t.svg").read_text()
     assert all(color in drawn for color in colors)
+    write_layouts(found, tmp_path / "t.parquet")
+    for shown in (metadata, adata, read_layouts(tmp_path / "t.parquet").metadata):
+        write_page(tmp_path / "t.html", found.only, shown)
+        page = Page((tmp_path / "t.html").read_bytes())
+        column = page.column("digit")[0]
+        values = page.values("digit")
+        assert dict(zip(map(str, values), column["colors"], strict=True)) == palette_of(metadata, "digit")
+        assert "colors" not in page.column("other")[0]

@@ -25,7 +25,7 @@ ALLOWED = {
     "embedding": CORE | {"geometry", "solvers"},
     "estimators": CORE | {"affinities", "embedding", "geometry", "io", "registry", "solvers"},
     "metrics": CORE | {"geometry"},
-    "io": {"colors", "errors", "geometry", "registry", "runtime"},
+    "io": {"__init__", "__version__", "colors", "errors", "geometry", "registry", "runtime"},
     "anndata": {"affinities", "embedding", "errors", "estimators", "geometry", "io", "runtime"},
     "dask": CORE | {"__init__", "__version__", "affinities", "embedding", "estimators", "geometry", "solvers"},
     "colors": set(),
@@ -33,7 +33,7 @@ ALLOWED = {
     "page": {"colors", "errors", "geometry", "runtime"},
     "datasets": {"errors", "geometry", "runtime"},
     "cli": CORE
-    | {"__init__", "affinities", "dask", "datasets", "embedding", "estimators", "geometry", "io", "metrics"}
+    | {"__init__", "affinities", "colors", "dask", "datasets", "embedding", "estimators", "geometry", "io", "metrics"}
     | {"page", "plots", "registry"}
     | PUBLIC,
     "__main__": {"cli"},

@@ -17,6 +17,7 @@ from .geometry.costs import NEIGHBORS_PER_PERPLEXITY, NeighborGraph, build_cost
 from .geometry.inputs import check_points
 from .io.column_hints import counts_note
 from .io.h5ad_files import DEFAULT_REP
+from .io.h5ad_layouts import describe_layout
 from .runtime.checks import check_choice, check_count
 from .runtime.execution import choose_execution, one_blas_thread
 from .runtime.sparse_format import check_sparse
@@ -121,7 +122,7 @@ def tsnekhorn(  # noqa: PLR0913
     estimator.set_params(perplexity=default if perplexity is None else perplexity)
     estimator.fit(X)
     adata.obsm[f"X_{key_added}"] = np.asarray(estimator.embedding_)
-    adata.uns[key_added] = _description(estimator, use_rep, obsp)
+    adata.uns[key_added] = describe_layout(estimator, use_rep=use_rep, n_pcs=n_pcs or None, obsp=obsp)
     return adata if copy else None
 
 
@@ -299,19 +300,3 @@ def _perplexity_of_graph(graph: sparse.csr_matrix, obsp: str, *, warned: bool) -
             f"pass perplexity={perplexity:.3g} if that is what you want."
         )
     return perplexity
-
-
-def _description(estimator: NeighborEmbedding, use_rep: str | None, obsp: str | None) -> dict[str, Any]:
-    """Describe how the layout was made, in types that an H5AD file can store."""
-    perplexity = getattr(estimator, "perplexity_", None)  # absent if P was precomputed
-    named = {"perplexity": perplexity, "use_rep": use_rep, "obsp": obsp}
-    params: dict[str, Any] = {"method": type(estimator).__name__}
-    params |= {name: value for name, value in named.items() if value is not None}
-    report = estimator.report_
-    return {
-        "params": params,
-        "converged": report.converged,
-        "reason": report.reason,
-        "n_iter": report.n_iter,
-        "kl_divergence": float(estimator.kl_divergence_),
-    }

@@ -1,10 +1,19 @@
 """Colours for classes and numbers, distinguishable with normal and with deficient colour vision."""
 
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 MISSING = "#b8b8b8"
 LONG_TAIL = 1.5  # clip the scale if all numbers span this many times the range of the central 98 per cent
+
+HEX_COLOR = re.compile(r"#[0-9a-fA-F]{6}([0-9a-fA-F]{2})?")  # with or without opacity
+PALETTE = b"snekhorn:palette"  # key of the colours of categories in the metadata of a field
 
 # Okabe and Ito (2008). Black comes last because it disappears on a dark background.
 OKABE_ITO = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#000000")
@@ -41,3 +50,34 @@ def color_limits(values: NDArray[np.float64]) -> tuple[float, float]:
     if not 0.0 < LONG_TAIL * (high - low) < largest - smallest:
         low, high = smallest, largest
     return float(low), float(high)
+
+
+def palette_of(metadata: Any, name: str) -> dict[str, str] | None:
+    """Return the colours of the categories of a column of an Arrow table, if it has any; ignore what is no palette."""
+    stored = (metadata.schema.field(name).metadata or {}).get(PALETTE)
+    try:
+        found = None if stored is None else json.loads(stored)
+    except (ValueError, RecursionError):  # anybody can write these bytes into a Parquet or Arrow file
+        return None
+    if not isinstance(found, dict) or not all(HEX_COLOR.fullmatch(str(color)) for color in found.values()):
+        return None
+    return found
+
+
+def with_palettes(metadata: Any, adata: Any) -> Any:
+    """Attach the colours of categories that scanpy keeps in uns to columns of obs; ignore anything else in uns.
+
+    `metadata` is an Arrow table that has the columns of the `obs` of an AnnData object, and perhaps others.
+    """
+    for name in adata.obs.columns:
+        column, found = adata.obs[name], adata.uns.get(f"{name}_colors")
+        if column.dtype.name != "category" or found is None or np.ndim(found) != 1:
+            continue
+        if len(found) < len(column.cat.categories) or not all(HEX_COLOR.fullmatch(str(color)) for color in found):
+            continue
+        pairs = zip(column.cat.categories, found, strict=False)  # scanpy allows more colours than categories
+        palette = json.dumps({str(category): str(color)[:7] for category, color in pairs})
+        place = metadata.column_names.index(str(name))
+        field = metadata.schema.field(place).with_metadata({PALETTE: palette})
+        metadata = metadata.set_column(place, field, metadata.column(place))
+    return metadata

@@ -23,6 +23,10 @@ class MissingMemoryError(MemoryError, InputError):
     """Lack of memory for a computation; raised before the computation starts."""
 
 
+class MissingFileError(FileNotFoundError, InputError):
+    """File that does not exist."""
+
+
 class InputTypeError(TypeError, InputError):
     """Value of an unsupported type."""
 

@@ -17,6 +17,7 @@ from snekhorn import __version__
 from snekhorn.cli.app import app
 from snekhorn.cli.help_panels import PANELS
 from snekhorn.cli.output_files import color_values
+from snekhorn.plots.point_colors import encode
 from snekhorn.registry import AFFINITIES, METHODS
 
 from ..page.reading import Page
@@ -36,17 +37,21 @@ def test_plot(folder, snekhorn, layout, suffix):
 def test_times_of_day_are_coloured_by_hour(folder, snekhorn, kind):
     times = pa.array([time(0, 0), time(6, 30), None, time(23, 45)]).cast(kind)
     table = pa.table({"x": [0.0, 1.0, 2.0, 3.0], "y": [0.0, 1.0, 4.0, 9.0], "time": times})
-    np.testing.assert_array_equal(color_values(table, "time"), [0.0, 6.5, np.nan, 23.75])
+    numbers = encode(color_values(table, "time"), 4)
+    np.testing.assert_array_equal(numbers.values, [0.0, 6.5, np.nan, 23.75])
+    assert numbers.unit == "hours"
     parquet.write_table(table, "t.parquet")
     snekhorn("plot", "t.parquet", "--color", "time", "--out", "t.png")
     assert (folder / "t.png").exists()
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
-def test_durations_are_coloured_by_seconds(folder, snekhorn, unit):
+def test_durations_are_coloured_by_their_length(folder, snekhorn, unit):
     spans = pa.array([timedelta(0), timedelta(minutes=1.5), None, timedelta(days=1)], pa.duration(unit))
     table = pa.table({"x": [0.0, 1.0, 2.0, 3.0], "y": [0.0, 1.0, 4.0, 9.0], "span": spans})
-    np.testing.assert_array_equal(color_values(table, "span"), [0.0, 90.0, np.nan, 86400.0])
+    numbers = encode(color_values(table, "span"), 4)
+    np.testing.assert_array_equal(numbers.values, [0.0, 0.025, np.nan, 24.0])
+    assert numbers.unit == "hours"
     parquet.write_table(table, "t.parquet")
     snekhorn("plot", "t.parquet", "--color", "span", "--out", "t.png")
     assert (folder / "t.png").exists()

@@ -224,6 +224,8 @@ def _cells(path):
 
 def test_a_layout_is_added_to_a_copy_of_the_cells(folder, snekhorn):
     read = _cells("cells.h5ad")
+    from snekhorn.anndata import tsnekhorn
+
     fast = ("--max-iter", 60, "--no-scores", "--quiet")
     snekhorn("embed", "cells.h5ad", "--label", "digit", "--out", "out.h5ad", *fast)
     snekhorn("embed", "cells.h5ad", "--label", "digit", "--out", "out.npy", *fast)
@@ -232,10 +234,22 @@ def test_a_layout_is_added_to_a_copy_of_the_cells(folder, snekhorn):
     np.testing.assert_array_equal(found.X, before.X)
     assert found.uns["kept"] == "yes"
     assert "X_tsnekhorn" not in before.obsm
-    snekhorn("embed", "out.h5ad", "-p", "5,9", "--rep", "X", "--out", "again.h5ad", *fast)
-    assert {"X_tsnekhorn", "X_tsnekhorn_5", "X_tsnekhorn_9"} <= set(read("again.h5ad").obsm)
+    described = found.uns["tsnekhorn"]
+    expected = {"method": "TSNEkhorn", "perplexity": 30.0, "use_rep": "X", "n_pcs": 50, "max_iter": 60}
+    assert expected.items() <= described["params"].items()
+    assert described["version"] == package.__version__
+    tsnekhorn(before)
+    assert set(described) == set(before.uns["tsnekhorn"])
+    assert set(described["params"]) - set(before.uns["tsnekhorn"]["params"]) == {"n_pcs"}
+    snekhorn("embed", "out.h5ad", "-p", "5,9", "--rep", "X", "--standardize", "--out", "again.h5ad", *fast)
+    again = read("again.h5ad")
+    assert {"X_tsnekhorn", "X_tsnekhorn_5", "X_tsnekhorn_9"} <= set(again.obsm)
+    assert again.uns["tsnekhorn"] == described
+    assert again.uns["tsnekhorn_9"]["params"]["perplexity"] == 9.0
+    assert again.uns["tsnekhorn_9"]["params"]["standardize"]
     snekhorn("embed", "out.h5ad", "--rep", "X", "-p", 9, "--out", "replaced.h5ad", *fast)
     assert not np.array_equal(read("replaced.h5ad").obsm["X_tsnekhorn"], found.obsm["X_tsnekhorn"])
+    assert read("replaced.h5ad").uns["tsnekhorn"]["params"]["perplexity"] == 9.0
 
 
 def test_a_table_becomes_cells_with_a_layout(folder, snekhorn):
@@ -244,6 +258,8 @@ def test_a_table_becomes_cells_with_a_layout(folder, snekhorn):
     found = read("out.h5ad")
     assert found.obsm["X_tsnekhorn"].shape == (N, 2)
     assert list(found.obs["name"][:2]) == ["d0", "d1"]
+    assert found.uns["tsnekhorn"]["params"]["method"] == "TSNEkhorn"
+    assert "use_rep" not in found.uns["tsnekhorn"]["params"]
     assert "digit" in found.obs
 
 

@@ -30,6 +30,8 @@ def points(folder):
 def test_a_label_that_was_not_declared_is_pointed_out_in_any_format(points, snekhorn, args):
     assert LABEL_HINT in snekhorn("embed", *args, "--out", "t.csv", *FAST).stderr
     assert LABEL_HINT not in snekhorn("embed", *args, "--label", "kind", "--out", "u.csv", *FAST).stderr
+    colored = snekhorn("embed", *args, "--color", "kind", "--out", "v.csv", *FAST).stderr
+    assert "has 3 distinct values; pass --label kind to score how well its groups are separated" in colored
 
 
 @pytest.mark.parametrize(

@@ -206,8 +206,11 @@ def test_new_points_are_drawn_above_the_others(folder, as_json):
     assert found["files"] == files
     assert (folder / "placed.png").read_bytes().startswith(b"\x89PNG")
     page = Page((folder / "placed.html").read_bytes())
-    assert page.column("points")[1] == ["layout"] * N + ["new"] * 20
+    assert page.column("points")[1] == ["training points"] * N + ["new points"] * 20
     assert page.column("digit")[1] == [None] * N + table["digit"].to_pylist()[:20]
+    names = [column["name"] for column in page.header["columns"]]
+    assert page.header["background"] == {"column": names.index("points"), "value": "training points"}
+    assert page.column(names[page.header["ids"]])[1][N - 1 :: 20] == [f"training {N - 1}", "d19"]
 
 
 def test_only_flat_layouts_are_drawn(folder, snekhorn, files):
@@ -237,4 +240,4 @@ def test_a_picture_names_the_perplexity_if_there_is_one(folder, snekhorn, monkey
     package.TSNEkhorn(perplexity=5, affinity=affinity, max_iter=5).fit(X).save("m.npz")
     monkeypatch.setattr("snekhorn.cli.transform_command.draw", lambda *_, **options: drawn.update(options))
     snekhorn("transform", "m.npz", "new.npy", "--out", "z.npy", "--plot", "z.png")
-    assert drawn["heading"] == heading
+    assert drawn["heading"] == f"{heading}; training points in grey"

@@ -37,6 +37,15 @@ def test_the_column_is_named(fit, kind, values, found):
 
 
 @pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_all_columns_without_numbers_are_named(fit, kind):
+    frame = kind({"name": ["u"] * 20, "a": FRAME["a"].to_numpy(), "day": [date(2024, 1, 1)] * 20})
+    message = "columns 'name', 'day' of X do not hold numbers; 'name' holds text, such as 'u'; drop these columns, or"
+    with pytest.raises(InputError, match=message):
+        fit(frame)
+
+
+@pytest.mark.parametrize("fit", FITS)
 def test_the_place_of_a_missing_value_is_named(fit):
     named = FRAME.set_axis([f"cell {i}" for i in range(20)])
     named.loc["cell 7", "b"] = np.nan

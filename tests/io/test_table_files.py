@@ -11,9 +11,10 @@ from pyarrow import feather, ipc, parquet
 from scipy import io as scipy_io
 from scipy import sparse
 
+from snekhorn.colors import PALETTE, palette_of
 from snekhorn.io import InputError, read_table
 from snekhorn.io.csv_files import BLOCK_BYTES
-from snekhorn.io.table import PALETTE, column_values, palette_of
+from snekhorn.io.table import column_values
 
 from ..helpers import dense
 

@@ -43,6 +43,11 @@ class Page(HTMLParser):
         planes = np.frombuffer(self.bytes(key), np.uint8).reshape(dtype.itemsize, -1)
         return np.ascontiguousarray(planes.T).view(dtype).ravel()
 
+    def values(self, name):
+        """Return the distinct values of a category."""
+        index = [column["name"] for column in self.header["columns"]].index(name)
+        return json.loads(self.bytes(f"values-{index}"))
+
     def column(self, name):
         """Return the description of a column and its values, None if missing."""
         index = [column["name"] for column in self.header["columns"]].index(name)

@@ -325,7 +325,7 @@ def test_hovering_finds_points_where_the_other_layout_has_them(page):
 def test_recall_of_neighbours_is_a_colour_of_each_layout(page, alone):
     page.select_option("#color", label="neighbour recall")
     page.wait_for_selector("#legend .bar")
-    assert page.locator("#legend .ends span").all_inner_texts() == ["0.00", "0.5", "1.00"]
+    assert page.locator("#legend .ends span").all_inner_texts() == ["0.00", "0.50", "1.00"]
     numbers = "Array.from(window.snekhorn.columns.at(-1).numbers)"
     for label, layout in (("perplexity 30", Z), ("perplexity 100", OTHER.astype(np.float32))):
         page.select_option("#layout", label=label)

@@ -1,14 +1,17 @@
-"""Images in the tooltip, and the drawing order, in a real browser."""
+"""Images in the tooltip, colours, their legends and the drawing order, in a real browser."""
 
 import io
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from PIL import Image
 
+from snekhorn.colors import PALETTE
 from snekhorn.page import write_page
 
-from .browser import pixel, position, settle
+from .browser import pixel, position, settle, wait_until
 
 
 @pytest.fixture
@@ -47,3 +50,78 @@ def test_missing_values_cover_no_others(opened, tmp_path):
         settle(page)
         color = pixel(page, 30 if column == "kind" else 50)
         assert np.ptp(color) > 20, f"{column}: {color} is grey"  # points at one place are transparent
+
+
+def legend(page):
+    return dict(
+        zip(*(page.locator(f"#legend .{part}").all_text_contents() for part in ("label", "number")), strict=True)
+    )
+
+
+def test_the_background_is_grey_and_behind_whatever_the_colour(opened, tmp_path):
+    Z = np.concatenate([np.zeros((60, 2)), [[-1.0, -1.0], [1.0, 1.0]]])
+    metadata = {
+        "points": ["old"] * 30 + ["new"] + ["old"] * 29 + ["new", "new"],
+        "kind": [None] * 30 + ["a"] + [None] * 30 + ["b"],
+        "number": [None] * 30 + [5.5] + [9.0] * 29 + [0.0, None],
+    }
+    write_page(tmp_path / "page.html", Z, metadata, color="kind", background=("points", "old"))
+    page = opened(tmp_path / "page.html")
+    entries = {
+        "kind": {"a": "1", "b": "1", "missing": "1", "old": "59"},
+        "number": {"missing": "1", "old": "59"},
+        "points": {"new": "3", "old": "59"},
+        "nothing": {"other points": "3", "old": "59"},
+    }
+    for column, expected in entries.items():
+        page.select_option("#color", label=column)
+        wait_until(page, lambda expected=expected: legend(page) == expected)
+        settle(page)
+        color = pixel(page, 30)
+        assert np.ptp(color) > 20, f"{column}: {color} is grey"
+    page.evaluate("window.snekhorn.scatterplot.select(Array.from({ length: 62 }, (_, row) => row))")
+    page.select_option("#color", label="number")
+    wait_until(page, lambda: page.locator("#breakdown dt").all_text_contents()[3:] == ["missing", "old"])
+    assert page.locator("#breakdown dd").all_text_contents()[3:] == ["1", "59"]
+
+
+def test_categories_have_the_colours_of_the_metadata(opened, tmp_path):
+    field = pa.field("kind", pa.string(), metadata={PALETTE: '{"a": "#FF0000", "b": "#b8b8b8", "d": "#00ff00"}'})
+    table = pa.table([["a", "b", "c", None]], schema=pa.schema([field]))
+    write_page(tmp_path / "page.html", [[0, 0], [0, 1], [1, 0], [1, 1]], table, color="kind")
+    page = opened(tmp_path / "page.html")
+    settle(page)
+    red, own_grey, default, missing = (pixel(page, row) for row in range(4))
+    assert red[0] > red[1:].max() + 100
+    assert np.ptp(default) > 50
+    np.testing.assert_allclose(own_grey, missing, atol=12)
+
+
+DURATIONS = [
+    (0.25, "0.25 s"),
+    (90.25, "1 min 30.25 s"),
+    (-3600, "-1 h"),
+    (93784, "1 d 2 h 3 min 4 s"),
+    (1e8, "1,157 d 9 h 46 min 40 s"),
+]
+
+
+def test_durations_are_written_in_units(opened, tmp_path):
+    waits = pa.array([None, *(round(1000 * seconds) for seconds, _ in DURATIONS)], pa.duration("ms"))
+    hours = pa.array([None, *range(32400, 32400 + 60 * len(DURATIONS), 60)], pa.time32("s"))
+    Z = np.random.default_rng(0).normal(size=(len(waits), 2))
+    write_page(tmp_path / "page.html", Z, {"wait": waits, "hour": hours}, color="wait")
+    page = opened(tmp_path / "page.html")
+    assert page.locator("#legend .ends span").all_inner_texts() == ["-1 h", "578 d 16 h", "1,157 d 10 h"]
+    rows = range(1, len(waits))
+    texts = page.evaluate(
+        "(rows) => rows.map((row) => window.snekhorn.columns.map((column) => column.shown(row)))", [*rows]
+    )
+    assert [text for text, _ in texts] == [text for _, text in DURATIONS]
+    assert [text for _, text in texts] == [f"09:{i:02}:00" for i in range(len(DURATIONS))]
+    exact = page.evaluate("(rows) => rows.map((row) => window.snekhorn.columns[0].exact(row))", [*rows])
+    assert [pd.Timedelta(text).total_seconds() for text in exact] == [seconds for seconds, _ in DURATIONS]
+    page.select_option("#color", label="hour")
+    wait_until(
+        page, lambda: page.locator("#legend .ends span").all_inner_texts() == ["09:00:00", "09:02:00", "09:04:00"]
+    )

@@ -166,3 +166,19 @@ def test_many_points_are_sampled(rng):
 def test_bad_numbers_of_points(Z):
     with pytest.raises(InputError, match="max_points must be"):
         written(Z, max_points=0)
+
+
+@pytest.mark.parametrize(
+    ("background", "message"),
+    [
+        (("pints", "old"), "background='pints' is not a column of metadata; did you mean 'points'"),
+        (
+            ("points", "odl"),
+            r"background=\('points', 'odl'\), but column 'points' has no text 'odl'; did you mean 'old'",
+        ),
+        (("number", 1), "column 'number' has no text 1; available: none"),
+    ],
+)
+def test_a_background_is_a_text_of_a_column(Z, background, message):
+    with pytest.raises(InputError, match=message):
+        written(Z, {"points": ["old", "new", "new"] * 3, "number": range(9)}, background=background)

@@ -41,7 +41,7 @@ def test_the_mean_recall_is_the_score(X, Z):
         preserved = page.numbers(f"preserved-{number}", "u1")
         assert preserved.mean() / K == pytest.approx(neighbor_recall(X, each, n_neighbors=K))
     assert page.header["columns"] == [
-        {"name": "neighbour recall", "kind": "recall", "type": "f4", "scale": [0, 0, 1, 1], "missing": 0}
+        {"name": "neighbour recall", "kind": "recall", "type": "f4", "scale": [0, 0, 1, 1]}
     ]
     assert page.header["color"] is None
 

@@ -156,6 +156,14 @@ def test_points_without_a_category_are_noted(density):
     assert "missing (7)" in [text.get_text() for text in ax.texts]
 
 
+@pytest.mark.parametrize(("label", "shown"), [("wait", "wait (hours)"), ("", "(hours)")])
+def test_a_colour_bar_of_durations_gives_the_unit(label, shown):
+    waits = np.arange(20) * np.timedelta64(30, "m")
+    bar = drawn(scatter(np.random.default_rng(0).normal(size=(20, 2)), waits, label=label)).figure.axes[-1]
+    assert bar.get_ylabel() == shown
+    assert bar.get_ylim() == (0.0, 9.5)
+
+
 @pytest.mark.parametrize(
     ("last", "shown"),
     [("2020-01-09", "2020-01-03"), ("2040-01-01", "2032"), ("2020-01-01T09:00", "01-01 08:15")],

@@ -163,10 +163,6 @@ def test_no_values_are_one_unnamed_category():
         (np.zeros((3, 2)), r"values has shape \(3, 2\)"),
         (5, r"values has shape \(\)"),
         (np.array([1j, 2j, 3j]), "values of type complex128"),
-        (
-            np.array(["2020-01-01"] * 3, dtype="datetime64[s]") - np.datetime64("2020", "s"),
-            "values of type timedelta64",
-        ),
         ([[1], [1, 2], [3]], "values has entries that cannot be categories"),
     ],
 )
@@ -186,6 +182,28 @@ def test_dates_are_a_colour_scale(unit):
     as_classes = encode(dates, 4, categorical=True)
     assert as_classes.names == ["2020-01-01 00:00:00", "2021-01-01 00:00:00"]
     assert as_classes.n_missing == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "expected"),
+    [
+        (np.array([0, 3, "NaT"], "timedelta64[D]"), "days", [0.0, 3.0, np.nan]),
+        (np.array([-90, 30, "NaT"], "timedelta64[m]"), "minutes", [-90.0, 30.0, np.nan]),
+        (np.array([250, 500, "NaT"], "timedelta64[ns]"), "seconds", [2.5e-7, 5e-7, np.nan]),
+        (pd.Series(pd.to_timedelta(["90min", "36h", None])), "hours", [1.5, 36.0, np.nan]),
+        ([timedelta(hours=1), timedelta(hours=6), None], "hours", [1.0, 6.0, np.nan]),
+    ],
+)
+def test_durations_are_a_colour_scale_in_a_suitable_unit(values, unit, expected):
+    found = encode(values, 3)
+    assert isinstance(found, Numbers)
+    assert found.unit == unit
+    np.testing.assert_allclose(found.values, expected)
+    assert encode(values, 3, categorical=True).n_missing == 1
+
+
+def test_durations_without_values_are_missing():
+    assert encode(np.array(["NaT"] * 3, "timedelta64[s]"), 3).n_missing == 3
 
 
 CET = timezone(timedelta(hours=1))

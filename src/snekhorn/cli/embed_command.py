@@ -10,7 +10,7 @@ import typer
 
 from ..errors import InputError, did_you_mean
 from ..io import Layouts, Table, write_layouts
-from ..io.h5ad_layouts import H5AD, check_all_kept, write_h5ad
+from ..io.h5ad_layouts import H5AD, check_all_kept, describe_layout, write_h5ad
 from ..io.table_files import check_input
 from ..runtime.checks import check_jobs
 from . import options
@@ -217,7 +217,10 @@ def _writers(
     model = next(iter(fitted.values()))
     writers: dict[Path, Callable[[Path], None]] = {}
     if outputs.table and outputs.table.suffix.lower() == H5AD:
-        writers[outputs.table] = lambda file: write_h5ad(found, file, name=report.method, source=report.input)
+        descriptions = {key: describe_layout(model, **points.facts()) for key, model in fitted.items()}
+        writers[outputs.table] = lambda file: write_h5ad(
+            found, file, name=report.method, source=report.input, descriptions=descriptions
+        )
     elif outputs.table:
         writers[outputs.table] = lambda file: write_layouts(found, file, escape_formulas=escape_formulas)
     if outputs.plot:

@@ -120,6 +120,11 @@ class Points:
         """Share of the variance that the principal components keep."""
         return None if self.preprocessing is None else self.preprocessing.variance_kept_
 
+    def facts(self) -> dict[str, Any]:
+        """Return what the layout was made from, as far as it is known: None for what does not apply."""
+        standardize = self.preprocessing is not None and self.preprocessing.standardize
+        return {"use_rep": self.table.rep, "n_pcs": self.n_components, "standardize": standardize or None}
+
     @property
     def scored_by_components(self) -> bool:
         """Whether scores compare a layout with the principal components, because the input is not in memory."""

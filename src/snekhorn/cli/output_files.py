@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
+from ..colors import palette_of
 from ..errors import InputError
 from ..io import Layouts, check_output, replacing
 from ..io.h5ad_layouts import H5AD, check_anndata
 from ..io.layout_files import LAYOUT_SUFFIXES
 from ..io.layout_files import TABLE_SUFFIXES as TABLES
-from ..io.table import column_values, palette_of
+from ..io.table import column_values
 from ..io.table_files import READERS
 from .input_points import Points, Source
 from .layout_names import layout_title, sheet_columns
@@ -30,7 +30,6 @@ PLOTS = (".png", ".svg", ".pdf")
 PAGES = (".html",)
 MODELS = (".npz",)
 MAX_COMPARED = 200_000  # points of a page with neighbours in the data, which would make larger pages slow to open
-NANOSECONDS_PER_HOUR = 3.6e12  # times of day are coloured by hour, as a decimal number
 
 
 @dataclass(frozen=True)
@@ -184,17 +183,12 @@ def draw(
 
 
 def color_values(metadata: pa.Table, name: str) -> Any:
-    """Return the values of a column to colour by; times of day become hours, and durations seconds."""
+    """Return the values of a column to colour by; times of day become durations since midnight."""
     values = column_values(metadata, name)
-    kind = metadata.schema.field(name).type
-    if not pa.types.is_temporal(kind):
+    if not pa.types.is_time(metadata.schema.field(name).type):
         return values
-    if pa.types.is_time(kind):
-        nanoseconds = metadata.column(name).cast(pa.time64("ns")).cast(pa.int64())
-        return nanoseconds.to_numpy().astype(float) / NANOSECONDS_PER_HOUR
-    if pa.types.is_duration(kind):
-        return values / np.timedelta64(1, "s")
-    return values
+    nanoseconds = metadata.column(name).cast(pa.time64("ns")).cast(pa.int64())
+    return nanoseconds.cast(pa.duration("ns")).to_numpy()
 
 
 def save_model(model: NeighborEmbedding, points: Points, file: Path) -> None:

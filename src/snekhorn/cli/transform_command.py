@@ -15,6 +15,7 @@ import typer
 
 from ..errors import InputError
 from ..io import Layouts, Table, write_layouts
+from ..io.table import decoded
 from ..io.table_files import READERS, can_have_lists, check_input, has_numbered_columns
 from ..runtime.checks import check_jobs
 from . import options
@@ -25,8 +26,12 @@ from .session import Session, session
 Plot = Annotated[
     Path | None, typer.Option("--plot", help="Plot of the new points, above the others in grey: .png, .svg or .pdf.")
 ]
-Html = Annotated[Path | None, typer.Option("--html", help="Interactive page of the new points and the others: .html.")]
+Html = Annotated[
+    Path | None, typer.Option("--html", help="Interactive page of the new points, above the others in grey: .html.")
+]
 ModelFile = Annotated[Path, typer.Argument(help="Model from 'snekhorn embed --save-model'.", show_default=False)]
+
+TRAINING = "training points"  # what the page calls the points of the model
 
 
 @dataclass(frozen=True)
@@ -88,12 +93,12 @@ def transform(
                 placed,
                 color=roles.label,
                 title=input.name,
-                heading=_heading(layout),
+                heading=f"{_heading(layout)}; {TRAINING} in grey",
                 background=old,
             )
         if html is not None:
             note_page(run, len(old) + len(Z), data=False)
-            writers[html] = partial(_write_page, placed, old, roles.label, input.name)
+            writers[html] = partial(_write_page, placed, old, label=roles.label, id=table.id, title=input.name)
         write_each(run, writers)
         files = {kind: str(path) for kind, path in outputs.paths.items()}
         facts = {"model": str(model), "input": str(input), "n_points": len(Z), "files": files}
@@ -114,11 +119,7 @@ def _source(path: Path, roles: NewPointOptions, metadata: Path | None, of_model:
 
 
 def _check_model_file(path: Path) -> None:
-    """Raise if there is no such file, or if its name shows that it is not a model."""
-    if not path.exists():
-        raise InputError(f"{path} does not exist; create a model with 'snekhorn embed --save-model'.")
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; pass the file that 'snekhorn embed --save-model' wrote.")
+    """Raise if the name of a file shows that it is not a model."""
     if path.suffix.lower() not in MODELS and path.name.lower().endswith(tuple(READERS)):
         raise InputError(
             f"{path} is a table of points or of a layout, not a model; pass first the model that 'snekhorn embed "
@@ -149,15 +150,40 @@ def _check_drawable(old: Any, outputs: Outputs) -> None:
         )
 
 
-def _write_page(placed: Layouts, old: Any, label: str | None, title: str, file: Path) -> None:
-    """Write a page of the points of the layout, without metadata, and of the new points."""
+def _write_page(placed: Layouts, old: Any, file: Path, *, label: str | None, id: str | None, title: str) -> None:
+    """Write a page of the new points and, behind them, the training points, which have no metadata."""
     from ..page import write_page
 
-    kinds = pa.array(["layout"] * len(old) + ["new"] * len(placed.only))
-    columns = {"points": kinds}
-    for name, column in zip(placed.metadata.column_names, placed.metadata.columns, strict=True):
-        columns[name] = pa.chunked_array([pa.nulls(len(old), column.type), *column.chunks], column.type)
-    write_page(file, np.concatenate([old, placed.only]), pa.table(columns), color=label or "points", title=title)
+    metadata, n_new = placed.metadata, len(placed.only)
+    ids = range(n_new) if id is None else decoded(metadata.column(id)).to_pylist()
+    names = [
+        *(f"training {row}" for row in range(len(old))),
+        *(f"new {row}" if id is None else str(row) for row in ids),
+    ]
+    name, kind = id or _free_name("name", metadata), _free_name("points", metadata)
+    columns: dict[pa.Field, Any] = {
+        pa.field(name, pa.string()): pa.array(names),
+        pa.field(kind, pa.string()): pa.array([TRAINING] * len(old) + ["new points"] * n_new),
+    }
+    for field, column in zip(metadata.schema, metadata.columns, strict=True):
+        if field.name != id:
+            columns[field] = pa.chunked_array([pa.nulls(len(old), field.type), *column.chunks], field.type)
+    write_page(
+        file,
+        np.concatenate([old, placed.only]),
+        pa.table(list(columns.values()), schema=pa.schema(list(columns))),
+        color=label or kind,
+        ids=name,
+        background=(kind, TRAINING),
+        title=title,
+    )
+
+
+def _free_name(name: str, metadata: pa.Table) -> str:
+    """Return a name that no column has."""
+    while name in metadata.column_names:
+        name = f"snekhorn_{name}"
+    return name
 
 
 def _read_new_points(run: Session, model: Any, source: Source) -> tuple[Table, Any]:

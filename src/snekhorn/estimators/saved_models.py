@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import InputError, InputTypeError, first_few
+from ..errors import InputError, InputTypeError, MissingFileError, first_few
 from ..geometry.preprocessing import Preprocessing
 from ..io.npz_archive import MODEL_HEADER, NpzArchive, open_bounded, write_npz
 from ..io.safe_output import replacing
@@ -31,6 +31,7 @@ FORMAT = 3
 EARLIER_HEADER = "header"  # of format 1
 MAX_HEADER = 16 << 20  # bytes; JSON takes up to twenty times its size in memory
 PIPELINE = "Pipeline"
+REMEDY = "pass a file that an estimator's `save` or 'snekhorn embed --save-model' wrote"
 PREPROCESSING = {Preprocessing.__name__: Entry("geometry.preprocessing", Preprocessing.__name__)}
 
 ReadArray = Callable[[str], NDArray[Any]]
@@ -83,7 +84,8 @@ def _packed(model: Any, source: Mapping[str, Any] | None) -> tuple[str, dict[str
 def load(path: Any) -> Any:
     """Load a model written by `save`.
 
-    A file that is damaged, or that another program wrote, raises `snekhorn.errors.InputError`.
+    A file that is missing, damaged or that another program wrote raises `snekhorn.errors.InputError`; if it is missing,
+    this error is also a `FileNotFoundError`.
 
     Parameters
     ----------
@@ -100,14 +102,11 @@ def load(path: Any) -> Any:
 
 def load_with_source(path: Any) -> tuple[Any, dict[str, Any]]:
     """Load a model written by `save`, and the values stored as its `source`."""
-    with open_bounded(path) as file:
+    with _opened(Path(path)) as file:
         with _damage_reported(path):
             archive = NpzArchive(file, compressed=False)
         if archive.names and not archive.is_model and EARLIER_HEADER not in archive.names:
-            raise InputError(
-                f"{path} holds the arrays {first_few(archive.names)}, not a model; pass a file that an estimator's "
-                "`save` or 'snekhorn embed --save-model' wrote."
-            )
+            raise InputError(f"{path} holds the arrays {first_few(archive.names)}, not a model; {REMEDY}.")
         with _damage_reported(path):
             header = _read_header(archive)
             version = header["format"]
@@ -116,6 +115,17 @@ def load_with_source(path: Any) -> tuple[Any, dict[str, Any]]:
             raise InputError(f"{path} has format {version}, but this version reads only format {FORMAT}; {remedy}.")
         with _damage_reported(path):
             return _unpack_model(header, archive.read_array), _unpack_source(header["source"])
+
+
+def _opened(path: Path) -> IO[bytes]:
+    try:
+        return open_bounded(path)
+    except FileNotFoundError as error:
+        raise MissingFileError(f"{path} does not exist; {REMEDY}.") from error
+    except OSError as error:
+        if path.is_dir():
+            raise InputError(f"{path} is a folder; {REMEDY}.") from error
+        raise InputError(f"{path} cannot be read ({error.strerror}); change its permissions, or copy it.") from error
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array, column_or_1d
 
-from ..errors import InputError, reported_as_input_errors
+from ..errors import InputError, first_few, reported_as_input_errors
 from ..runtime.checks import is_missing
 from ..runtime.sparse_format import check_sparse
 
@@ -56,27 +56,42 @@ def _columns(frame: Any) -> Iterator[tuple[Any, Any]]:
 
 @contextmanager
 def naming_column(X: Any, name: str) -> Iterator[None]:
-    """If a data frame cannot be converted to numbers, name the column that holds something else.
+    """If a data frame cannot be converted to numbers, name the columns that hold something else.
 
     If there are only numbers and missing values, name the place of the first missing value.
     """
     try:
         yield
     except (TypeError, ValueError) as error:
-        first_missing = None
-        for place, (column, values) in enumerate(_columns(X) if is_frame(X) else ()):
+        columns = list(_columns(X)) if is_frame(X) else []
+        others = [(column, _first_other(values)) for column, values in columns]
+        if found := [(column, value) for column, value in others if value is not None]:
+            raise InputError(_not_numbers(name, found)) from error
+        for place, (_, values) in enumerate(columns):
             for row, value in enumerate(values):
                 if is_missing(value):
-                    first_missing = first_missing or (value, row, place)
-                elif not _is_number(value):
-                    found = f"text, such as {value!r}" if isinstance(value, str) else f"{type(value).__name__} objects"
-                    raise InputError(
-                        f"column {column!r} of {name} holds {found}; drop the column, or encode it as numbers."
-                    ) from error
-        if first_missing is not None:
-            value, row, place = first_missing
-            raise InputError(_not_finite(name, value, _place(row, place, X))) from error
+                    raise InputError(_not_finite(name, value, _place(row, place, X))) from error
         raise
+
+
+def _first_other(values: Any) -> Any:
+    """Return the first value of a column that is neither a number nor missing; None if there is none."""
+    if getattr(values.dtype, "kind", "O") in "biuf":
+        return None
+    return next((value for value in values if not is_missing(value) and not _is_number(value)), None)
+
+
+def _not_numbers(name: str, found: list[tuple[Any, Any]]) -> str:
+    """Return an error about columns, each with one of its values."""
+    column, value = found[0]
+    kind = f"text, such as {value!r}" if isinstance(value, str) else f"{type(value).__name__} objects"
+    if len(found) == 1:
+        return f"column {column!r} of {name} holds {kind}; drop the column, or encode it as numbers."
+    listed = first_few([other for other, _ in found])
+    return (
+        f"columns {listed} of {name} do not hold numbers; {column!r} holds {kind}; drop these columns, or encode them "
+        "as numbers."
+    )
 
 
 def _is_number(value: Any) -> bool:

@@ -138,9 +138,12 @@ def label_notes(table: Table, wanted: Wanted, features: Sequence[str] = ()) -> l
     for name in table.metadata.column_names:
         n_values = _n_classes(table.metadata.column(name)) if name != table.id else None
         if n_values is not None:
+            uses = ["to score how well its groups are separated"]
+            if not wanted.colors:
+                uses.insert(0, "to colour by it")
             notes.append(
-                f"column {name!r} has {n_values} distinct values; pass {option_text('--label', name)} to colour by it "
-                "and to score how well its groups are separated"
+                f"column {name!r} has {n_values} distinct values; pass {option_text('--label', name)} "
+                f"{' and '.join(uses)}"
             )
             break
     return notes

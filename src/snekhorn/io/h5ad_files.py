@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from ..colors import with_palettes
 from ..errors import InputError, did_you_mean, first_few
 from ..geometry.point_blocks import LARGE, PointBlocks, as_blocks
 from ..runtime.checks import is_missing
@@ -19,7 +19,7 @@ from ..runtime.sparse_format import check_sparse
 from .column_hints import counts_note
 from .h5_scan import check_h5
 from .matrix_files import select_features
-from .table import HEX_COLOR, PALETTE, Table, Wanted, feature_values, reading
+from .table import Table, Wanted, feature_values, reading
 
 DEFAULT_REP = "X_pca"
 
@@ -51,7 +51,7 @@ def read_entries(
             entries = {name: _as_numbers(path, f"obsm[{name!r}]", adata.obsm[name]) for name in names}
             columns = _obs_columns(adata)[1]
             notes = _add_genes(path, adata, columns, colors, ())
-            return entries, _with_colors(pa.table(columns), adata), notes
+            return entries, with_palettes(pa.table(columns), adata), notes
         finally:
             adata.file.close()
 
@@ -92,7 +92,7 @@ def _anndata_table(path: Path, adata: Any, wanted: Wanted, rep: str | None) -> T
     notes += _add_genes(path, adata, columns, wanted.colors, [*wanted.elsewhere, *names])
     id = wanted.id if wanted.id in columns else cell
     label = wanted.label if wanted.label in columns else None
-    return Table(X, names, _with_colors(pa.table(columns), adata), id, label, notes, rep)
+    return Table(X, names, with_palettes(pa.table(columns), adata), id, label, notes, rep)
 
 
 def _obs_columns(adata: Any) -> tuple[str, dict[str, Any]]:
@@ -100,22 +100,6 @@ def _obs_columns(adata: Any) -> tuple[str, dict[str, Any]]:
     obs = {str(name): _obs_column(adata.obs[name]) for name in adata.obs.columns}
     cell = "cell" if "cell" not in obs else "cell name"
     return cell, {cell: pa.array(list(map(str, adata.obs_names))), **obs}
-
-
-def _with_colors(metadata: pa.Table, adata: Any) -> pa.Table:
-    """Attach the colours of categories that scanpy keeps in uns to their columns; ignore anything else in uns."""
-    for name in adata.obs.columns:
-        column, found = adata.obs[name], adata.uns.get(f"{name}_colors")
-        if column.dtype.name != "category" or found is None or np.ndim(found) != 1:
-            continue
-        if len(found) < len(column.cat.categories) or not all(HEX_COLOR.fullmatch(str(color)) for color in found):
-            continue
-        pairs = zip(column.cat.categories, found, strict=False)  # scanpy allows more colours than categories
-        palette = json.dumps({str(category): str(color)[:7] for category, color in pairs})
-        place = metadata.column_names.index(str(name))
-        field = metadata.schema.field(place).with_metadata({PALETTE: palette})
-        metadata = metadata.set_column(place, field, metadata.column(place))
-    return metadata
 
 
 def _add_genes(

@@ -1,14 +1,16 @@
-"""Write layouts to H5AD files, as entries of obsm."""
+"""Write layouts to H5AD files, as entries of obsm, with descriptions in uns."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from .. import __version__
 from ..errors import InputError
 
 if TYPE_CHECKING:
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
     from .table import Table
 
 H5AD = ".h5ad"
+SETTINGS = (  # parameters of an estimator that change the layout
+    *("metric", "affinity", "n_neighbors", "self_loops", "latent_self_loops", "init", "early_exaggeration"),
+    *("exaggeration", "learning_rate", "optimizer", "max_iter", "tol", "random_state"),
+)
 RESERVED = ("", ".", "_index")  # of a group of HDF5, and of a data frame of anndata
 
 
@@ -39,33 +45,70 @@ def check_all_kept(path: Path, table: Table, *, source: Path) -> None:
         )
 
 
-def write_h5ad(found: Layouts, path: Path, *, name: str, source: Path) -> None:
-    """Write layouts to obsm["X_" + name], followed by their keys if there are several.
+def describe_layout(model: Any, **source: Any) -> dict[str, Any]:
+    """Describe how a fitted estimator made its layout, for uns, in types that an H5AD file can store.
 
-    If the points come from an H5AD file, the new file is a copy of it with additional entries of obsm. Otherwise, it
-    has the metadata as obs.
+    `source` says what the layout was made from, such as an entry of obsm; what is None is left out.
     """
-    entries = {f"X_{name}_{key}" if key else f"X_{name}": np.asarray(Z) for key, Z in found.layouts.items()}
+    of_affinity = getattr(model, "affinity_report_", None)  # absent if P was precomputed
+    params = {
+        "method": type(model).__name__,
+        "perplexity": getattr(model, "perplexity_", None),
+        "balance": getattr(of_affinity, "balance", None),
+        **{name: _storable(getattr(model, name)) for name in SETTINGS},
+        **source,
+    }
+    return {
+        "params": {name: value for name, value in params.items() if value is not None},
+        "version": __version__,
+        "converged": model.report_.converged,
+        "reason": model.report_.reason,
+        "n_iter": model.report_.n_iter,
+        "kl_divergence": float(model.kl_divergence_),
+    }
+
+
+def _storable(value: Any) -> Any:
+    """Return a plain value as it is, and anything else as text."""
+    if value is None or isinstance(value, str | bool | int | float | np.generic):
+        return value
+    return str(value) if hasattr(value, "get_params") else type(value).__name__
+
+
+def write_h5ad(
+    found: Layouts, path: Path, *, name: str, source: Path, descriptions: Mapping[str, dict[str, Any]] | None = None
+) -> None:
+    """Write layouts to obsm["X_" + name], followed by their keys if there are several, and descriptions to uns[name].
+
+    If the points come from an H5AD file, the new file is a copy of it with additional entries. Otherwise, it has the
+    metadata as obs.
+    """
+    names = {key: f"{name}_{key}" if key else name for key in found.layouts}
+    obsm = {f"X_{names[key]}": np.asarray(Z) for key, Z in found.layouts.items()}
+    uns = {names[key]: described for key, described in (descriptions or {}).items()}
     if source.suffix.lower() != H5AD:
-        _new_file(found.metadata, entries, path)
+        _new_file(found.metadata, obsm, uns, path)
         return
     import h5py
     from anndata.io import write_elem
 
     shutil.copyfile(source, path)
     with h5py.File(path, "r+") as file:
-        for key, Z in entries.items():
-            write_elem(file["obsm"], key, Z)  # replaces an entry of an earlier layout
+        for part, entries in (("obsm", obsm), ("uns", uns)):
+            if part not in file:
+                write_elem(file, part, {})
+            for key, entry in entries.items():
+                write_elem(file[part], key, entry)  # replaces an entry of an earlier layout
 
 
-def _new_file(metadata: pa.Table, entries: dict[str, Any], path: Path) -> None:
+def _new_file(metadata: pa.Table, obsm: dict[str, Any], uns: dict[str, Any], path: Path) -> None:
     from anndata import AnnData
 
     obs = pa.table([_plain(column) for column in metadata.columns], names=_names(metadata.column_names)).to_pandas()
-    n = len(next(iter(entries.values())))
+    n = len(next(iter(obsm.values())))
     obs = obs.reindex(range(n))  # without columns, pandas does not know the number of rows
     obs.index = obs.index.astype(str)
-    AnnData(obs=obs, obsm=entries, shape=(n, 0)).write_h5ad(path)
+    AnnData(obs=obs, obsm=obsm, uns=uns, shape=(n, 0)).write_h5ad(path)
 
 
 def _names(names: list[str]) -> list[str]:

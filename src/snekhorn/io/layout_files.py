@@ -73,9 +73,12 @@ def write_layouts(found: Layouts, path: Path, *, escape_formulas: bool = False) 
     for key, Z in found.layouts.items():
         for axis, values in zip(AXES, Z.T, strict=False):
             columns[f"{axis}_{key}" if key else axis] = pa.array(np.ascontiguousarray(values))
-    for name in found.metadata.column_names:
-        columns[_free_name(name, columns, found.layouts)] = found.metadata.column(name)
-    table = pa.table(columns)
+    fields = [pa.field(name, column.type) for name, column in columns.items()]
+    for stored, column in zip(found.metadata.schema, found.metadata.columns, strict=True):
+        name = _free_name(stored.name, columns, found.layouts)
+        fields.append(stored.with_name(name))  # with the colours of its categories
+        columns[name] = column
+    table = pa.table(list(columns.values()), schema=pa.schema(fields))
     if escape_formulas and path.suffix.lower() in TEXT_SUFFIXES:
         table = _without_formulas(table)
     _write_table(table, path)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -26,8 +24,6 @@ from .vector_columns import check_vector, is_vector, vector_names, vector_values
 
 ID_NAMES = ("", "id", "index", "unnamed: 0", "__index_level_0__")  # numbers in these columns are row numbers
 GROWTH = 1.1  # growth factor of a full array; larger wastes memory, smaller copies more often
-HEX_COLOR = re.compile(r"#[0-9a-fA-F]{6}([0-9a-fA-F]{2})?")  # with or without opacity
-PALETTE = b"snekhorn:palette"  # key of the colours of categories in the metadata of a field
 
 
 @dataclass
@@ -208,18 +204,6 @@ def _texts(column: pa.ChunkedArray) -> NDArray[Any]:
 def is_number(kind: pa.DataType) -> bool:
     """Return whether a column of this type can be a feature."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-
-
-def palette_of(metadata: pa.Table, name: str) -> dict[str, str] | None:
-    """Return the colours of the categories of a column, if the file has any; ignore what is no palette."""
-    stored = (metadata.schema.field(name).metadata or {}).get(PALETTE)
-    try:
-        found = None if stored is None else json.loads(stored)
-    except (ValueError, RecursionError):  # anybody can write these bytes into a Parquet or Arrow file
-        return None
-    if not isinstance(found, dict) or not all(HEX_COLOR.fullmatch(str(color)) for color in found.values()):
-        return None
-    return found
 
 
 def no_metadata(n: int) -> pa.Table:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..colors import DISTINCT, MISSING, OKABE_ITO, continuous
+from ..colors import DISTINCT, MISSING, OKABE_ITO, continuous, palette_of
 from ..errors import InputError, did_you_mean
 from ..runtime.checks import check_count
 from .page_data import smallest_type, write_array, write_block, write_column
@@ -40,7 +40,7 @@ AUTO = "auto"  # colour by a column that the page chooses
 RECALL = "neighbour recall"  # column for the fraction of neighbours in the data that the layout preserves
 
 
-def write_page(
+def write_page(  # noqa: PLR0913
     file: str | os.PathLike[str] | BinaryIO,
     Z: Any,
     metadata: Any = None,
@@ -51,6 +51,7 @@ def write_page(
     image_folder: str | os.PathLike[str] | None = None,
     color: str | None = AUTO,
     ids: str | None = None,
+    background: tuple[str, str] | None = None,
     title: str = "",
     summary: Mapping[str, Any] | None = None,
     max_points: int | None = MAX_POINTS,
@@ -85,6 +86,9 @@ def write_page(
     ids : str, optional
         Column that names the points. By default, the index of a pandas data frame; otherwise, points are numbered from
         0.
+    background : tuple of str, optional
+        Text column and value of the points that are grey and behind the others, whatever the colour, such as the points
+        of a layout in which new points have been placed. The legend calls them by the value.
     title : str, default=""
         Title of the page.
     summary : mapping of str to str, or of str to such mappings, optional
@@ -99,6 +103,7 @@ def write_page(
     ids = index if ids is None else ids
     chosen = None if color == AUTO and AUTO not in metadata.column_names else color
     _check_columns(metadata, color=chosen, ids=ids, images=images if isinstance(images, str) else None)
+    _check_background(metadata, background)
     data = None if data is None else check_data(data, n)
     summaries = _summaries(layouts, summary)
     if max_points is not None and n > check_count(max_points, "max_points"):
@@ -129,7 +134,7 @@ def write_page(
             elif piece == "data":
                 blocks = _write_points(out, layouts, neighbors, thumbnails)
                 columns = _write_metadata(out, metadata, neighbors)
-                header |= blocks | _describe(columns, color=color, ids=ids)
+                header |= blocks | _describe(columns, color=color, ids=ids, background=background)
                 _write_header(out, header)
             elif piece == "scripts":
                 for text in _scripts():
@@ -144,6 +149,18 @@ def _check_columns(metadata: pa.Table, **names: str | None) -> None:
         if name is not None and name not in metadata.column_names:
             remedy = did_you_mean(str(name), metadata.column_names)
             raise InputError(f"{parameter}={name!r} is not a column of metadata; {remedy}")
+
+
+def _check_background(metadata: pa.Table, background: tuple[str, str] | None) -> None:
+    """Raise if there are no points to show behind the others."""
+    if background is None:
+        return
+    name, value = background
+    _check_columns(metadata, background=name)
+    values = metadata.column(name).unique().to_pylist()
+    if value not in values or not isinstance(value, str):
+        remedy = did_you_mean(str(value), [text for text in values if isinstance(text, str)])
+        raise InputError(f"background={background!r}, but column {name!r} has no text {value!r}; {remedy}")
 
 
 def _summaries(layouts: Iterable[str], summary: Mapping[str, Any] | None) -> dict[str, list[list[str]]]:
@@ -229,21 +246,25 @@ def _write_points(
 def _write_metadata(out: BinaryIO, metadata: pa.Table, neighbors: DataNeighbors | None) -> list[dict[str, Any]]:
     """Write the metadata, and return the descriptions of the columns; the recall of neighbours is the last one."""
     columns = [
-        {"name": name, **write_column(out, str(index), metadata.column(index))}
+        {"name": name, **write_column(out, str(index), metadata.column(index), palette_of(metadata, name))}
         for index, name in enumerate(metadata.column_names)
     ]
     if neighbors is not None:
-        columns.append({"name": RECALL, "kind": "recall", "type": "f4", "scale": [0, 0, 1, 1], "missing": 0})
+        columns.append({"name": RECALL, "kind": "recall", "type": "f4", "scale": [0, 0, 1, 1]})
     return columns
 
 
-def _describe(columns: list[dict[str, Any]], *, color: str | None, ids: str | None) -> dict[str, Any]:
+def _describe(
+    columns: list[dict[str, Any]], *, color: str | None, ids: str | None, background: tuple[str, str] | None
+) -> dict[str, Any]:
     """Return the part of the header about columns and colours."""
     names = [column["name"] for column in columns]
+    behind = None if background is None else {"column": names.index(background[0]), "value": background[1]}
     return {
         "columns": columns,
         "ids": None if ids is None else names.index(ids),
         "color": None if color is None else names.index(color) if color in names else _first_color(columns, ids),
+        "background": behind,
         "few": OKABE_ITO,
         "many": DISTINCT,
         "scale": continuous(),
@@ -260,5 +281,5 @@ def _first_color(columns: list[dict[str, Any]], ids: str | None) -> int | None:
     """Return the index of the column to colour by if the user did not choose one."""
     offered = [(i, column) for i, column in enumerate(columns) if column["name"] != ids]
     classes = (i for i, column in offered if 2 <= column.get("size", 0) <= len(DISTINCT))
-    numbers = (i for i, column in offered if column["kind"] in ("number", "time"))
+    numbers = (i for i, column in offered if column["kind"] in ("number", "time", "duration"))
     return next(classes, next(numbers, None))

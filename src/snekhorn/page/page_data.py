@@ -1,9 +1,10 @@
 """Write coordinates and metadata to the page as compressed blocks.
 
-A block is deflated and base64-encoded, in an element that browsers do not run. There are three kinds of metadata
+A block is deflated and base64-encoded, in an element that browsers do not run. There are four kinds of metadata
 columns. A "category" has a list of distinct values and, for each point, the index of its value; the index after the
-last value marks a missing value. Text columns are also categories. A "number" and a "time" (milliseconds since 1970)
-are floating-point numbers, NaN if missing; their colour scale has the same limits as in a picture.
+last value marks a missing value. Text columns are also categories. Categories of an AnnData object may have colours.
+A "number", a "time" (milliseconds since 1970) and a "duration" (seconds) are floating-point numbers, NaN if missing,
+with a colour scale that has the same limits as in a picture.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 import zlib
 from binascii import b2a_base64
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -24,42 +25,48 @@ from ..colors import DISTINCT, color_limits
 CHUNK_BYTES = 1 << 18
 CHUNK_VALUES = 1 << 16
 COMPRESSION_LEVEL = 6  # a higher level takes longer and hardly reduces the file size
+Palette = Mapping[str, str]
 LARGEST_EXACT = {"f4": 2**24, "f8": 2**53}  # all integers up to this value are exact
 
 
-def write_column(out: BinaryIO, key: str, column: Any) -> dict[str, Any]:
-    """Write a column and return the description that the page needs to read it."""
+def write_column(out: BinaryIO, key: str, column: Any, palette: Palette | None = None) -> dict[str, Any]:
+    """Write a column and return the description that the page needs to read it.
+
+    The palette has the colours of its categories, by their names.
+    """
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
         kind = column.type
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return _write_times(out, key, column)
+    if pa.types.is_duration(kind) or pa.types.is_time(kind):
+        return _write_durations(out, key, column)
     if pa.types.is_integer(kind):
-        return _write_integers(out, key, column)
+        return _write_integers(out, key, column, palette)
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return _write_floats(out, key, column)
-    return _write_category(out, key, column if pa.types.is_boolean(kind) else _as_text(column))
+        return _write_floats(out, key, column, palette)
+    return _write_category(out, key, column if pa.types.is_boolean(kind) else _as_text(column), palette)
 
 
-def _write_integers(out: BinaryIO, key: str, column: Any) -> dict[str, Any]:
+def _write_integers(out: BinaryIO, key: str, column: Any, palette: Palette | None) -> dict[str, Any]:
     largest = max((abs(bound) for bound in pc.min_max(column).as_py().values() if bound is not None), default=0)
     if largest > LARGEST_EXACT["f8"]:
-        return _write_category(out, key, column.cast(pa.string()))  # browsers would round such large integers
+        return _write_category(out, key, column.cast(pa.string()), palette)  # browsers would round such large integers
     if _has_few_values(column):
-        return _write_category(out, key, column)
+        return _write_category(out, key, column, palette)
     dtype = next(dtype for dtype, limit in LARGEST_EXACT.items() if largest <= limit)
     return _write_numbers(out, key, _to_numpy(column, pa.float64()).astype(dtype), kind="number", whole=True)
 
 
-def _write_floats(out: BinaryIO, key: str, column: Any) -> dict[str, Any]:
+def _write_floats(out: BinaryIO, key: str, column: Any, palette: Palette | None) -> dict[str, Any]:
     narrow = column.type in (pa.float16(), pa.float32())
     numbers = _to_numpy(column, pa.float32() if narrow else pa.float64())
     present = numbers[~np.isnan(numbers)]
     if np.isfinite(present).all() and (present == np.floor(present)).all():  # integers stored with missing values
         classes = pa.chunked_array([pa.array(numbers, from_pandas=True)])
         if _has_few_values(classes):
-            return _write_category(out, key, classes.cast(pa.int64(), safe=False))
+            return _write_category(out, key, classes.cast(pa.int64(), safe=False), palette)
     return _write_numbers(out, key, numbers, kind="number", whole=False)
 
 
@@ -73,21 +80,36 @@ def _write_times(out: BinaryIO, key: str, column: Any) -> dict[str, Any]:
     return _write_numbers(out, key, numbers, kind="time", digits=digits, days=days, zoned=zoned)
 
 
+def _write_durations(out: BinaryIO, key: str, column: Any) -> dict[str, Any]:
+    """Write durations, or times of day as the duration since midnight, in seconds."""
+    clock = pa.types.is_time(column.type)
+    ticks = (column.cast(pa.time64("ns")) if clock else column).cast(pa.int64())
+    unit = 9 if clock else {"s": 0, "ms": 3, "us": 6, "ns": 9}[column.type.unit]  # digits of a second
+    counts = ticks.drop_null().to_numpy()
+    digits = next((d for d in (0, 3) if not (counts % 10 ** max(unit - d, 0)).any()), 6)
+    numbers = _to_numpy(ticks, pa.float64()) / 10**unit
+    return _write_numbers(out, key, numbers, kind="duration", digits=digits, clock=clock)
+
+
 def _write_numbers(out: BinaryIO, key: str, numbers: NDArray[Any], **header: Any) -> dict[str, Any]:
     write_array(out, f"numbers-{key}", numbers)
     finite = numbers[np.isfinite(numbers)].astype(np.float64)
     scale = color_limits(finite) if finite.size else None
     ends = None if scale is None else [float(finite.min()), *scale, float(finite.max())]
-    return {**header, "type": numbers.dtype.str[1:], "scale": ends, "missing": int(np.isnan(numbers).sum())}
+    return {**header, "type": numbers.dtype.str[1:], "scale": ends}
 
 
-def _write_category(out: BinaryIO, key: str, column: Any) -> dict[str, Any]:
+def _write_category(out: BinaryIO, key: str, column: Any, palette: Palette | None) -> dict[str, Any]:
     encoded = pa.chunked_array(column.dictionary_encode().chunks or [pa.array([], column.type).dictionary_encode()])
     encoded = encoded.unify_dictionaries()
     values = encoded.chunk(0).dictionary
     write_block(out, f"values-{key}", _json_chunks(values))
     codes = np.concatenate([_codes(chunk, len(values)) for chunk in encoded.chunks])
     header = {"kind": "category", "size": len(values), "text": pa.types.is_string(values.type)}
+    if palette:
+        header["colors"] = [
+            palette[name][:7] if (name := str(value)) in palette else None for value in values.to_pylist()
+        ]
     if len(values) == len(codes) and not column.null_count:
         return {**header, "type": None}  # every value occurs once, so the codes are the row numbers
     write_array(out, f"codes-{key}", codes)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..colors import with_palettes
 from ..errors import InputError, InputTypeError, did_you_mean
 from ..geometry.inputs import check_finite
 from ..runtime.checks import is_missing
@@ -55,8 +56,10 @@ def check_metadata(metadata: Any, n: int, *, color: str | None = None) -> tuple[
     if metadata is None:
         return pa.table({}), None
     if hasattr(metadata, "obs") and hasattr(metadata, "obsm"):  # AnnData
-        metadata = metadata.obs if color is None else _with_gene(metadata, color)
-    table, index = _as_table(metadata)
+        table, index = _as_table(metadata.obs if color is None else _with_gene(metadata, color))
+        table = with_palettes(table, metadata)
+    else:
+        table, index = _as_table(metadata)
     if table.num_columns and table.num_rows != n:
         raise InputError(f"metadata has {table.num_rows} rows for the {n} points of Z; pass one row per point.")
     if len(set(table.column_names)) < table.num_columns:

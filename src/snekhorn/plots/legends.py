@@ -113,6 +113,7 @@ def draw_color_bar(figure: Any, numbers: Numbers, label: str, axes: Axes | list[
         aspect=share * height / BAR_WIDTH,
         pad=0.02,
     )
+    label = " ".join(filter(None, (label, f"({numbers.unit})" if numbers.unit else "")))
     bar.set_label(label, color=INK, fontsize=TEXT, parse_math=False)
     bar.outline.set_visible(False)
     bar.ax.tick_params(colors=SOFT_INK, labelsize=SMALL, length=2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from numbers import Real
 from typing import Any, Literal
 
@@ -24,6 +24,7 @@ MAX_COLORS = len(DISTINCT)
 MAX_FLOAT_CLASSES = 12  # whole-number floats with more distinct values are more often counts than classes
 OTHER = "#8f8f8f"
 MICROSECONDS_PER_DAY = 8.64e10
+UNITS = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}  # in seconds
 FIRST_DAY, LAST_DAY = np.datetime64("0001-01-01"), np.datetime64("9999-12-31")  # of the calendar of Matplotlib
 
 
@@ -66,7 +67,7 @@ class Categories:
 class Numbers:
     """Numbers of the points, NaN if missing, with the limits of the colour scale and the name of its colormap.
 
-    Dates are numbers of days since 1970, as in Matplotlib.
+    Dates are numbers of days since 1970, as in Matplotlib. Durations have a unit, which the label of the scale gives.
     """
 
     values: NDArray[np.float64]
@@ -74,6 +75,7 @@ class Numbers:
     high: float
     colormap: str
     are_dates: bool = False
+    unit: str = ""
 
     @property
     def n_missing(self) -> int:
@@ -104,7 +106,7 @@ class Numbers:
 
 
 def is_categorical(values: Any) -> bool:
-    """Return whether values are categories: anything but numbers and dates, or a few repeated whole numbers.
+    """Return whether values are categories: anything but numbers, dates and durations, or a few repeated whole numbers.
 
     "Few" means at most 40 distinct integers, including integers stored as floats because some are missing, and at most
     12 distinct values for other floats. Each must occur at least twice on average.
@@ -113,7 +115,7 @@ def is_categorical(values: Any) -> bool:
 
 
 def _looks_categorical(array: NDArray[Any]) -> bool:
-    if array.dtype.kind == "M":
+    if array.dtype.kind in "Mm":
         return bool(np.isnat(array).all())
     if array.dtype.kind not in "iuf":
         return True
@@ -151,11 +153,11 @@ def encode(
 
 
 def _as_array(values: Any) -> NDArray[Any]:
-    """Convert values to an array of numbers, dates, booleans, strings or, if they are mixed, objects."""
+    """Convert values to an array of numbers, dates, durations, booleans, strings or, if they are mixed, objects."""
     if isinstance(values, Sequence):  # converted as objects, because NumPy turns NaN among strings into "nan"
         values = np.array(list(values), dtype=object)
     array = np.asarray(values)
-    if array.dtype.kind not in "biufUSOTM":
+    if array.dtype.kind not in "biufUSOTMm":
         raise InputError(f"values of type {array.dtype} cannot be used as colours; pass numbers or strings.")
     if array.dtype.kind == "M":
         return _calendar_dates(array)
@@ -166,6 +168,8 @@ def _as_array(values: Any) -> NDArray[Any]:
     present = {type(value) for value in array.tolist() if not _is_missing(value)}
     if present and all(issubclass(kind, date) for kind in present):
         return _calendar_dates(np.array([_date(value) for value in array.tolist()], dtype="datetime64[us]"))
+    if present and all(issubclass(kind, timedelta) for kind in present):
+        return np.array([None if _is_missing(value) else value for value in array.tolist()], dtype="timedelta64[us]")
     if any(issubclass(kind, bool) or not issubclass(kind, Real) for kind in present):
         return array
     numbers = np.array([np.nan if _is_missing(value) else value for value in array.tolist()])
@@ -211,20 +215,31 @@ def _declared_categories(values: Any) -> list[Any] | None:
 
 
 def _numbers(array: NDArray[Any], colormap: str) -> Numbers:
-    are_dates = array.dtype.kind == "M"
+    are_dates, unit = array.dtype.kind == "M", ""
     try:
-        values = _days(array) if are_dates else array.astype(np.float64)
+        if array.dtype.kind == "m":
+            values, unit = _in_units(array)
+        else:
+            values = _days(array) if are_dates else array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"values are not numbers ({error}); pass categorical=True or 'auto'.") from error
     values = np.where(np.isfinite(values), values, np.nan)
     if np.isnan(values).all():
         raise InputError("values contains no finite numbers; pass values=None to draw all points in one colour.")
-    return Numbers(values, *colors.color_limits(values[~np.isnan(values)]), colormap, are_dates)
+    return Numbers(values, *colors.color_limits(values[~np.isnan(values)]), colormap, are_dates, unit)
 
 
 def _days(dates: NDArray[Any]) -> NDArray[np.float64]:
     """Return dates as numbers of days since 1970, NaN if missing."""
     return np.where(np.isnat(dates), np.nan, dates.astype(np.int64) / MICROSECONDS_PER_DAY)
+
+
+def _in_units(durations: NDArray[Any]) -> tuple[NDArray[np.float64], str]:
+    """Return durations in the largest unit of which the longest one has at least two, and the name of the unit."""
+    seconds = durations / np.timedelta64(1, "s")  # NaN if missing
+    longest = float(np.nanmax(np.abs(seconds), initial=0.0))
+    unit = next((name for name, size in UNITS.items() if longest >= 2 * size), "seconds")
+    return seconds / UNITS[unit], unit
 
 
 def _categories(array: NDArray[Any], declared: list[Any] | None) -> Categories:
@@ -260,7 +275,7 @@ def _distinct(array: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
     if array.dtype.kind in "biuf":
         distinct, inverse = np.unique(array, return_inverse=True)
         return distinct.tolist(), inverse
-    values = array.tolist()
+    values = (array.astype("timedelta64[us]") if array.dtype.kind == "m" else array).tolist()
     try:
         index = {value: place for place, value in enumerate(dict.fromkeys(values))}
         inverse = np.fromiter(map(index.__getitem__, values), np.int64, len(values))

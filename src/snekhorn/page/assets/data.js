@@ -71,6 +71,35 @@ function time(milliseconds, { digits, days, zoned }) {
   return iso.slice(0, cut + 9) + fraction + (zoned ? "Z" : "");
 }
 
+// Return hours, minutes and seconds, as in a table.
+function clockTime(seconds, digits) {
+  const unit = 10 ** digits;
+  const ticks = Math.round(Math.abs(seconds) * unit);
+  const whole = Math.floor(ticks / unit);
+  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60].map((part) => pad(part, 2));
+  return (seconds < 0 ? "-" : "") + parts.join(":") + (digits ? `.${pad(ticks % unit, digits)}` : "");
+}
+
+const pad = (number, width) => String(number).padStart(width, "0");
+const UNITS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+
+// Return a duration in days, hours, minutes and seconds, or in the two largest of them.
+function duration(seconds, { digits, largest = UNITS.length }) {
+  const size = Math.abs(seconds);
+  if (size < 60) return `${short(seconds)} s`;
+  const first = UNITS.findIndex(([, unit]) => size >= unit);
+  const used = UNITS.slice(first, first + largest);
+  const [last, smallest] = used[used.length - 1];
+  const step = last === "s" ? 10 ** -digits : smallest;
+  let rest = Math.round(size / step) * step;
+  const parts = used.map(([name, unit]) => {
+    const number = name === last ? Number((rest / unit).toFixed(digits)) : Math.floor(rest / unit);
+    rest -= number * unit;
+    return number ? `${count(number)} ${name}` : "";
+  });
+  return (seconds < 0 ? "-" : "") + parts.filter((text) => text).join(" ");
+}
+
 // RFC 4180: quote only if necessary. Empty text is quoted; a missing value is not.
 function csvField(text) {
   if (text === null) return "";
@@ -126,6 +155,7 @@ class Column {
     const value = this.value(row);
     if (value === null) return null;
     if (this.kind === "time") return time(value, this);
+    if (this.kind === "duration") return clockTime(value, this.digits);
     return this.type === "f4" && !this.whole ? exactSingle(value) : String(value);
   }
 
@@ -136,6 +166,7 @@ class Column {
 
   format(value) {
     if (this.kind === "time") return time(value, this);
+    if (this.kind === "duration") return this.clock ? clockTime(value, this.digits) : duration(value, this);
     if (this.kind === "recall") return value.toFixed(2);
     return this.isCategory || this.whole ? String(value) : short(value);
   }
@@ -149,9 +180,10 @@ class Column {
   }
 }
 
-// Limits of a scale may lie between the values of a column of whole numbers.
+// Format a limit of a scale, which may lie between the values of the column, with fewer digits than a value.
 function formatNumber(column, value) {
-  return Number.isInteger(value) || column.kind === "time" ? column.format(value) : short(value);
+  if (column.kind === "duration") return column.clock ? clockTime(value, 0) : duration(value, { digits: 0, largest: 2 });
+  return column.whole && !Number.isInteger(value) ? short(value) : column.format(value);
 }
 
 const columns = header.columns.map((description, index) => new Column(description, index));

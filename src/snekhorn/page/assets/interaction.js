@@ -97,12 +97,14 @@ function numberBreakdown() {
     const [low, high] = extent(values);
     const mean = values.reduce((sum, value) => sum + value / values.length, 0);
     for (const [name, value] of [["lowest", low], ["mean", mean], ["highest", high]]) {
-      const text = column.kind === "time" ? time(value, column) : short(value);
-      facts.append(make("dt", "", name), make("dd", "", text));
+      facts.append(make("dt", "", name), make("dd", "", formatNumber(column, value)));
     }
   }
-  const missing = state.selection.length - values.length;
-  if (missing) facts.append(make("dt", "", "missing"), make("dd", "", count(missing)));
+  const codes = Array.from(state.selection, (row) => state.coloring.codes[row]);
+  for (const { label, code } of state.coloring.range.greys) {
+    const number = countOf(codes, code);
+    if (number) facts.append(make("dt", "", label), make("dd", "", count(number)));
+  }
   return [facts];
 }
 

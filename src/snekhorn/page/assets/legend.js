@@ -13,59 +13,103 @@ function themed(color) {
   return color === header.missing ? "#5a5f66" : color;
 }
 
-// Return the index of every point's colour, the colours, and the entries of the legend.
+// Layers of the drawing, from back to front.
+const [BEHIND, MISSING, FRONT] = [0, 1, 2];
+
+// Points of the background are grey and behind all others, whatever the colour.
+const background = header.background && columns[header.background.column];
+const isBehind = (row) => background !== null && background.value(row) === header.background.value;
+
+// Return the index of every point's colour, the colours, the layer of each colour, and the entries of the legend.
 function coloring(column) {
-  if (!column) return { codes: new Uint16Array(header.n), colors: [SINGLE, SINGLE], entries: [] };
+  if (!column) return byNothing();
   return column.isCategory ? byCategory(column) : byNumber(column);
+}
+
+function byNothing() {
+  const codes = new Uint16Array(header.n);
+  if (!background) return { codes, colors: [SINGLE, SINGLE], layers: [FRONT, FRONT], entries: [] };
+  for (let row = 0; row < codes.length; row++) codes[row] = isBehind(row) ? 1 : 0;
+  const number = countOf(codes, 1);
+  return withEntries(codes, [entry("other points", header.n - number, SINGLE), grey(BEHIND, number)]);
 }
 
 function byCategory(column) {
   const size = column.values.length;
-  const counts = new Uint32Array(size + 1);
-  for (let row = 0; row < header.n; row++) counts[column.code(row)]++;
-  const kept = mostFrequent(counts, size).sort((a, b) => inOrder(column.values[a], column.values[b]));
+  const [missing, behind] = [size, size + 1];
+  const groups = new Uint32Array(header.n);
+  const counts = new Uint32Array(size + 2);
+  for (let row = 0; row < groups.length; row++) {
+    groups[row] = isBehind(row) ? behind : column.code(row);
+    counts[groups[row]]++;
+  }
+  const used = Array.from({ length: size }, (_, value) => value).filter((value) => counts[value]);
+  const kept = mostFrequent(counts, used).sort((a, b) => inOrder(column.values[a], column.values[b]));
   const palette = kept.length > header.few.length ? header.many : header.few;
-  const entries = kept.map((value, i) => entry(String(column.values[value]), counts[value], palette[i]));
-  const place = new Uint16Array(size + 1).fill(kept.length);
+  const color = (value, i) => column.colors?.[value] ?? palette[i];
+  const entries = kept.map((value, i) => entry(String(column.values[value]), counts[value], color(value, i)));
+  const place = new Uint16Array(size + 2).fill(kept.length);
   kept.forEach((value, i) => (place[value] = i));
-  if (kept.length < size) entries.push(others(counts, kept, size));
-  if (counts[size]) {
-    place[size] = entries.length;
-    entries.push({ ...entry("missing", counts[size], header.missing), special: true });
+  if (kept.length < used.length) entries.push(others(counts, kept, used));
+  for (const [group, layer] of [[missing, MISSING], [behind, BEHIND]]) {
+    if (counts[group]) place[group] = entries.push(grey(layer, counts[group])) - 1;
   }
   const codes = new Uint16Array(header.n);
-  for (let row = 0; row < codes.length; row++) codes[row] = place[column.code(row)];
-  return { codes, entries, colors: entries.map((each) => each.color) };
+  for (let row = 0; row < codes.length; row++) codes[row] = place[groups[row]];
+  return withEntries(codes, entries);
 }
 
 const entry = (label, number, color) => ({ label, count: number, color });
 
-// Return all values if there are enough colours; otherwise the most frequent ones, leaving one colour for the rest.
-function mostFrequent(counts, size) {
-  const values = Array.from({ length: size }, (_, i) => i);
-  if (size <= header.many.length) return values;
-  return values.sort((a, b) => counts[b] - counts[a] || a - b).slice(0, header.many.length - 1);
+function grey(layer, number) {
+  const label = layer === MISSING ? "missing" : header.background.value;
+  return { ...entry(label, number, header.missing), layer, special: true };
 }
 
-function others(counts, kept, size) {
-  const total = counts.subarray(0, size).reduce((sum, number) => sum + number, 0);
-  const number = kept.reduce((rest, value) => rest - counts[value], total);
-  return { ...entry(`${count(size - kept.length)} other values`, number, OTHERS), special: true };
+function withEntries(codes, entries) {
+  const [colors, layers] = [entries.map((each) => each.color), entries.map(({ layer }) => layer ?? FRONT)];
+  return { codes, colors, layers, entries };
+}
+
+// Return all values if there are enough colours; otherwise the most frequent ones, leaving one colour for the rest.
+function mostFrequent(counts, values) {
+  if (values.length <= header.many.length) return [...values];
+  return [...values].sort((a, b) => counts[b] - counts[a] || a - b).slice(0, header.many.length - 1);
+}
+
+function others(counts, kept, values) {
+  const total = (some) => some.reduce((sum, value) => sum + counts[value], 0);
+  const label = `${count(values.length - kept.length)} other values`;
+  return { ...entry(label, total(values) - total(kept), OTHERS), special: true, merged: true };
 }
 
 // The limits of the scale leave out long tails; they are part of the description of the column.
 function byNumber(column) {
-  const { numbers, scale, missing } = column;
+  const { numbers, scale } = column;
   const steps = header.scale.length;
+  const [missing, behind] = [steps, steps + 1];
   const [, low, high] = scale ?? [0, 0, 0];
-  const codes = new Uint16Array(numbers.length);
   const span = high - low || 1;
+  const codes = new Uint16Array(numbers.length);
   for (let row = 0; row < codes.length; row++) {
-    const share = (numbers[row] - low) / span;
-    codes[row] = Number.isNaN(numbers[row]) ? steps : Math.max(0, Math.min(steps - 1, Math.floor(share * steps)));
+    const step = Math.max(0, Math.min(steps - 1, Math.floor(((numbers[row] - low) / span) * steps)));
+    codes[row] = isBehind(row) ? behind : Number.isNaN(numbers[row]) ? missing : step;
   }
-  return { codes, entries: [], colors: [...header.scale, header.missing], range: { scale, missing } };
+  const greys = [];
+  for (const [code, layer] of [[missing, MISSING], [behind, BEHIND]]) {
+    const number = countOf(codes, code);
+    if (number) greys.push({ code, ...grey(layer, number) });
+  }
+  return {
+    codes,
+    colors: [...header.scale, header.missing, header.missing],
+    layers: [...header.scale.map(() => FRONT), MISSING, BEHIND],
+    entries: [],
+    range: { scale, greys },
+  };
 }
+
+const countOf = (values, wanted) => values.reduce((sum, value) => sum + (value === wanted ? 1 : 0), 0);
 
 const make = (tag, className, text) => {
   const element = document.createElement(tag);
@@ -113,7 +157,7 @@ function categoryLegend(entries) {
   return list;
 }
 
-function numberLegend(column, { scale, missing }) {
+function numberLegend(column, { scale, greys }) {
   if (!scale) return [make("p", "quiet note", "no values")];
   const [lowest, low, high, highest] = scale;
   const bar = make("div", "bar");
@@ -127,8 +171,8 @@ function numberLegend(column, { scale, missing }) {
   const parts = [bar, ends];
   if (low < high) bar.append(...rangeSliders(low, high));
   if (legendFilter()) parts.push(make("p", "quiet note", `shown: ${legendFilter().text}`));
-  if (missing) {
-    const row = entryRow("div", { label: "missing", color: header.missing, special: true }, count(missing));
+  for (const each of greys) {
+    const row = entryRow("div", each, count(each.count));
     row.style.padding = "4px 0 0";
     parts.push(row);
   }

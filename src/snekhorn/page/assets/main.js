@@ -140,7 +140,7 @@ async function start() {
   const firstColumn = columns[state.color]?.load();
   layouts.push(takeLayout(0));
   [x, y] = await layouts[0];
-  await firstColumn;
+  await Promise.all([firstColumn, background?.load()]);
   state.coloring = coloring(columns[state.color]);
   drawLegend(); // first, because the view is fitted next to the panel
   placePoints();

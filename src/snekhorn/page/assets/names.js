@@ -1,5 +1,5 @@
 // Names of categories on the map, as in a picture: each at its densest place. By default they are written if there are
-// few categories and each dominates some region.
+// a few categories, not only one, and each dominates some region.
 
 const NAMED = 12; // categories that are named by default
 const BINS = 64; // per side, for the density of each category
@@ -29,8 +29,8 @@ function namedPlaces() {
   const { entries, codes } = state.coloring;
   const named = entries.map((entry) => !entry.special);
   const kept = named.filter((each) => each).length;
-  const others = entries.some(({ label, special }) => special && label !== "missing");
-  if (state.names === false || !kept || (state.names === null && (kept > NAMED || others))) return [];
+  const others = entries.some(({ merged }) => merged);
+  if (state.names === false || !kept || (state.names === null && (kept < 2 || kept > NAMED || others))) return [];
   const places = densestPlaces(codes, entries.length, named).filter((each) => each);
   if (state.names === null && places.some(({ share }) => share < LEAST_SHARE)) return [];
   return places.map(({ code, place }) => ({ label: entries[code].label, place }));

@@ -72,13 +72,12 @@ function shuffledRows() {
 
 const shuffled = shuffledRows();
 
-// Draw missing values first, as in pictures, so that they cover no others.
-function missingFirst() {
-  const { codes, colors } = state.coloring;
-  const missing = colors.indexOf(header.missing);
-  const [below, above] = [[], []];
-  for (const row of shuffled) (codes[row] === missing ? below : above).push(row);
-  return below.concat(above);
+// Draw the background and missing values first, as in pictures, so that they cover no others.
+function backToFront() {
+  const { codes, layers } = state.coloring;
+  const rows = [[], [], []];
+  for (const row of shuffled) rows[layers[codes[row]]].push(row);
+  return rows.flat();
 }
 
 const pointSize = () => state.size * Math.max(1.25, Math.min(8, 60 * header.n ** -0.28));
@@ -140,7 +139,7 @@ function updateOpacity() {
 function drawColors({ moved = false } = {}) {
   const { codes, colors } = state.coloring;
   for (let row = 0; row < codes.length; row++) points[row][2] = codes[row];
-  plot.set({ pointColor: colors.map(themed), ...(header.n <= ORDERED && { pointOrder: missingFirst() }) });
+  plot.set({ pointColor: colors.map(themed), ...(header.n <= ORDERED && { pointOrder: backToFront() }) });
   const options = { zDataType: "categorical", preventFilterReset: true };
   if (!moved) options.spatialIndex = plot.get("spatialIndex");
   const smooth = moved && header.n <= ANIMATED;

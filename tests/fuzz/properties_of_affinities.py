@@ -14,6 +14,7 @@ from .property_table import holds_for
 from .recomputed import JOBS, Refused, fit, is_symmetric, same_bits, threads_for_any_work, warned_of_failure
 
 REPORTED = 2e-8  # entropies this close to the target count as reached
+MANY_ITERATIONS = 60  # of Newton's method, which usually takes fewer than 25
 
 
 @holds_for(affinity_cases())
@@ -118,4 +119,8 @@ def the_unit_of_the_points_does_not_matter(case_and_power):
     by_chance = not one.self_loops or case.parameters.get("solver", "newton") != "newton"
     assert both or by_chance or one.report_.converged == other.report_.converged
     if both:
-        np.testing.assert_allclose(dense(other.affinity_), dense(one.affinity_), rtol=0.0, atol=1e-6)
+        # If the constraints leave almost a single matrix, Newton's method takes many iterations. The entropies are then
+        # almost at their maxima, where they are flat, so that they determine P only up to the root of the tolerance.
+        hard = by_chance and max(one.report_.n_iter, other.report_.n_iter) > MANY_ITERATIONS
+        atol = np.sqrt(2.0 * getattr(one, "tol", 1e-8)) if hard else 1e-6
+        np.testing.assert_allclose(dense(other.affinity_), dense(one.affinity_), rtol=0.0, atol=atol)

@@ -27,7 +27,7 @@ STAGES = [
     pytest.param("_fill_rows", 41, id="affinity"),
     pytest.param("forces_of_pairs", 1, id="field"),
     pytest.param("take_step", 50, id="layout"),
-    pytest.param("joined_sums", 10, id="loss"),
+    pytest.param("sums_at_rows", 10, id="loss"),
 ]
 
 

@@ -2,10 +2,11 @@
 
 A step consists of two tasks for every range of rows. The first adds up the near pairs and the attraction, and gets the
 positions and charges of all points, as the parts that the tasks of the step before have returned. The second moves the
-points. It also needs the far part of the field, which takes the transforms, and which one more task computes for all
-points. This task runs before the others on the worker of the first range, which is shorter than the other ranges, so
-the far part is there when the other workers need it. The value of a point does not depend on the points that move in
-the same task, so the layout is the same, to the last bit, for any number of workers.
+points. It also needs the far part of the field, which takes the transforms. The worker of the first range computes it
+for all points, while the others run their first tasks. It then runs both tasks of its own range, which is shorter than
+the others, as one. So the workers exchange positions once per step, and hardly wait for the far part. The value of a
+point does not depend on the points that move in the same task, so the layout is the same, to the last bit, for any
+number of workers.
 """
 
 from __future__ import annotations
@@ -127,10 +128,8 @@ class PiecedSums:
     def __call__(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         workers = self.execution
         layout, settings = workers.share((Z, charges)), (self.kernel, self.accuracy, self.state)
-        far = workers.submit(layout_tasks.far_part, layout, *settings, piece=0, first=True)
-        near = Pieces(workers.map_pieces(layout_tasks.near_sums, layout, *settings))
-        joined = workers.map_pieces(layout_tasks.joined_sums, near, far, self.kernel, self.accuracy)
-        found = workers.fetch(joined)
+        far = workers.submit(layout_tasks.far_part, layout, *settings, piece=0)
+        found = workers.fetch(workers.map_pieces(layout_tasks.sums_at_rows, layout, far, *settings))
         phi, slope, n_pairs, states = zip(*found, strict=True)
         self.state = states[0].noted(sum(n_pairs))
         return np.concatenate(phi), np.concatenate(slope)
@@ -182,14 +181,14 @@ def take_steps_on_workers(
     batch, pieces = TaskBatch(workers), range(len(workers.ranges))
     for momentum in momenta:
         parts = [batch.add(layout_tasks.part_of_state, states[i], piece=i) for i in pieces]
-        far = batch.add(layout_tasks.far_part_of_field, parts, settings, piece=0, first=True)
-        forces = [
-            batch.add(layout_tasks.forces_of_pairs, own, parts, rows.parts_of(i), settings, piece=i)
-            for i, own in enumerate(workers.ranges)
-        ]
+        far = batch.add(layout_tasks.far_part_of_field, parts, settings, piece=0)
         for i, own in enumerate(workers.ranges):
-            arguments = (own, states[i], forces[i], far, shared[i], settings, momentum)
-            states[i] = batch.add(layout_tasks.take_step, *arguments, piece=i)
+            pairs, rest = (own, parts, rows.parts_of(i), settings), (far, settings, shared[i], momentum)
+            if i == 0:  # its worker has computed the far part
+                states[i] = batch.add(layout_tasks.whole_step, *pairs, states[i], *rest, piece=i)
+            else:
+                forces = batch.add(layout_tasks.forces_of_pairs, *pairs, piece=i)
+                states[i] = batch.add(layout_tasks.take_step, own, states[i], forces, *rest, piece=i)
     ends: list[tuple[LayoutPart, Motion]] = workers.fetch(batch.send(states))
     for _ in range(ends[0][0].n_steps):
         count()

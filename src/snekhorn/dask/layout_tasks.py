@@ -140,8 +140,8 @@ def take_step(
     state: tuple[LayoutPart, Motion],
     forces: PairForces | None,
     far: FarPart | None,
-    stiffness: Array | None,
     settings: StepSettings,
+    stiffness: Array | None,
     momentum: float,
 ) -> tuple[LayoutPart, Motion]:
     """Move the points of a piece by one step, and update their charges."""
@@ -163,12 +163,16 @@ def take_step(
     return moved, Motion(optimizer.velocity, optimizer.gains)
 
 
-@one_blas_thread()
-def near_sums(
-    rows: slice, layout: tuple[Array, Array], kernel: Kernel, accuracy: Accuracy, state: GridState
-) -> RowSums:
-    """Return the sums at the points of a piece, apart from the far part of the field."""
-    return GridSums(kernel, worker_threads(), accuracy, state).near_sums(*layout, rows)
+def whole_step(
+    rows: slice,
+    parts: list[LayoutPart],
+    piece: list[Any],
+    settings: StepSettings,
+    state: tuple[LayoutPart, Motion],
+    *rest: Any,
+) -> tuple[LayoutPart, Motion]:
+    """Compute the forces on the points of a piece, and move them; `rest` are the other arguments of `take_step`."""
+    return take_step(rows, state, forces_of_pairs(rows, parts, piece, settings), *rest)
 
 
 @one_blas_thread()
@@ -178,11 +182,13 @@ def far_part(layout: tuple[Array, Array], kernel: Kernel, accuracy: Accuracy, st
 
 
 @one_blas_thread()
-def joined_sums(
-    rows: slice, near: RowSums, far: FarPart, kernel: Kernel, accuracy: Accuracy
+def sums_at_rows(
+    rows: slice, layout: tuple[Array, Array], far: FarPart, kernel: Kernel, accuracy: Accuracy, state: GridState
 ) -> tuple[Array, Array, float, GridState]:
     """Return the field and its gradient at the points of a piece, the number of near pairs, and the new state."""
-    phi, slope = GridSums(kernel, worker_threads(), accuracy).joined(near, far)
+    sums = GridSums(kernel, worker_threads(), accuracy, state)
+    near = sums.near_sums(*layout, rows)
+    phi, slope = sums.joined(near, far)
     return phi.copy(), slope.copy(), near.on_mesh.n_pairs, near.state
 
 

@@ -28,20 +28,17 @@ class TaskBatch:
     name: str = field(default_factory=lambda: uuid4().hex)
     tasks: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     places: dict[str, list[str]] = field(default_factory=dict)
-    priorities: dict[str, int] = field(default_factory=dict)
 
-    def add(self, function: Callable[..., Any], *args: Any, piece: int, first: bool = False) -> str:
-        """Add a task, preferably for the worker of a piece, and return its key; see `Workers.submit`."""
+    def add(self, function: Callable[..., Any], *args: Any, piece: int) -> str:
+        """Add a task, preferably for the worker of a piece, and return its key."""
         key = f"{function.__name__}-{self.name}-{len(self.tasks)}"
         self.tasks[key] = (function, *map(futures_in, args))
         self.places[key] = [self.workers.address_of(piece)]
-        self.priorities[key] = int(first)
         return key
 
     def send(self, wanted: Sequence[str]) -> list[Future]:
         """Submit the tasks, and return the futures of the wanted ones; the results of others are freed when used."""
-        places, priorities = partial(getitem, self.places), partial(getitem, self.priorities)
-        with dask.annotate(workers=places, allow_other_workers=True, priority=priorities):
+        with dask.annotate(workers=partial(getitem, self.places), allow_other_workers=True):
             layer = MaterializedLayer(self.tasks)
         graph = HighLevelGraph({self.name: layer}, {self.name: set()})
         client = self.workers.client

@@ -135,16 +135,11 @@ class Workers(Threads):
         """Make a value part of the graph, once for all tasks, or for those of a piece."""
         return Shared(self.submit(_same, value, piece=piece))
 
-    def submit(
-        self, function: Callable[..., Any], *args: Any, piece: int | None = None, first: bool = False
-    ) -> Future:
-        """Submit a task, preferably to the worker of a piece; shared arguments may be nested in lists.
-
-        Of the tasks that a worker can run, it runs those with `first` before others.
-        """
-        placed: dict[str, Any] = {"priority": int(first)}
+    def submit(self, function: Callable[..., Any], *args: Any, piece: int | None = None) -> Future:
+        """Submit a task, preferably to the worker of a piece; shared arguments may be nested in lists."""
+        placed: dict[str, Any] = {}
         if piece is not None and self.addresses:
-            placed |= {"workers": [self.address_of(piece)], "allow_other_workers": True}
+            placed = {"workers": [self.address_of(piece)], "allow_other_workers": True}
         with config.set(LARGE_GRAPHS), reported_losses(self.client):
             return self.client.submit(function, *map(futures_in, args), pure=False, **placed)
 

@@ -32,12 +32,13 @@ STAGES = [
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize(("task", "which"), STAGES)
-def test_a_killed_worker(task, which, monkeypatch):
+def test_a_killed_worker(task, which, direct, monkeypatch):
     work_as_for_many_points(monkeypatch)
     X = unequal_groups()
     want = snekhorn.TSNEkhorn(**SETTINGS).fit(X)
-    with local_cluster(2) as client:
+    with local_cluster(2, direct=direct) as client:
         pid = min(client.run(os.getpid).values())
         kills = kill_when_submitted(monkeypatch, task, which, pid)
         found = snekhorn.dask.TSNEkhorn(**SETTINGS).fit(in_chunks(X))

@@ -55,7 +55,7 @@ def test_a_lost_scheduler(tmp_path, monkeypatch):
     file = tmp_path / "scheduler.json"
     with running_cluster(file) as scheduler, Client(scheduler_file=str(file)) as client:
         client.wait_for_workers(1)
-        kill_when_submitted(monkeypatch, "take_step", 20, scheduler.pid)
+        kill_when_submitted(monkeypatch, "whole_step", 20, scheduler.pid)
         with pytest.raises(LostClusterError, match=r"scheduler at tcp://.* was lost .* run the same fit again"):
             model.fit(in_chunks(unequal_groups()))
     assert not hasattr(model, "embedding_")

@@ -42,12 +42,16 @@ def plan(settings: Settings) -> Plan:
 @contextmanager
 def local_cluster(n_workers: int, memory_limit: str | None = None) -> Iterator[Any]:
     """Start a cluster of single-threaded processes on this machine, as the program does; yield its client."""
+    import dask
     from distributed import Client, LocalCluster
+
+    from snekhorn.dask.worker_setup import LOCAL_SETTINGS
 
     preload = ["snekhorn.dask.worker_setup"]
     settings: dict[str, Any] = {"threads_per_worker": 1, "processes": True, "dashboard_address": "127.0.0.1:0"}
-    cluster = LocalCluster(n_workers=n_workers, memory_limit=memory_limit, preload=preload, **settings)
-    with cluster, Client(cluster, set_as_default=False) as client:
+    with dask.config.set(LOCAL_SETTINGS):
+        cluster = LocalCluster(n_workers=n_workers, memory_limit=memory_limit, preload=preload, **settings)
+    with cluster, Client(cluster, set_as_default=False, direct_to_workers=True) as client:
         yield client
 
 

@@ -163,7 +163,7 @@ def test_a_lost_scheduler(folder, monkeypatch):
         with Client(scheduler_file=str(folder / "scheduler.json"), set_as_default=False) as client:
             client.wait_for_workers(1)
             address = client.scheduler.address
-        kill_when_submitted(monkeypatch, "take_step", 20, scheduler.pid)
+        kill_when_submitted(monkeypatch, "whole_step", 20, scheduler.pid)
         said = _run(*COMMAND, "--dask", address, "--checkpoint", "state", "--out", "found.npy", code=2)
     assert "was lost" in said
     assert "It resumes from the checkpoint state." in said

@@ -27,17 +27,18 @@ STAGES = [
     pytest.param("_fill_rows", 41, id="affinity"),
     pytest.param("forces_of_pairs", 1, id="field"),
     pytest.param("take_step", 50, id="layout"),
-    pytest.param("joined_sums", 10, id="loss"),
+    pytest.param("sums_at_rows", 10, id="loss"),
 ]
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize(("task", "which"), STAGES)
-def test_a_killed_worker(task, which, monkeypatch):
+def test_a_killed_worker(task, which, direct, monkeypatch):
     work_as_for_many_points(monkeypatch)
     X = unequal_groups()
     want = snekhorn.TSNEkhorn(**SETTINGS).fit(X)
-    with local_cluster(2) as client:
+    with local_cluster(2, direct=direct) as client:
         pid = min(client.run(os.getpid).values())
         kills = kill_when_submitted(monkeypatch, task, which, pid)
         found = snekhorn.dask.TSNEkhorn(**SETTINGS).fit(in_chunks(X))
@@ -54,7 +55,7 @@ def test_a_lost_scheduler(tmp_path, monkeypatch):
     file = tmp_path / "scheduler.json"
     with running_cluster(file) as scheduler, Client(scheduler_file=str(file)) as client:
         client.wait_for_workers(1)
-        kill_when_submitted(monkeypatch, "take_step", 20, scheduler.pid)
+        kill_when_submitted(monkeypatch, "whole_step", 20, scheduler.pid)
         with pytest.raises(LostClusterError, match=r"scheduler at tcp://.* was lost .* run the same fit again"):
             model.fit(in_chunks(unequal_groups()))
     assert not hasattr(model, "embedding_")

@@ -20,9 +20,8 @@ def _in_pieces(Z, charges, kernel, state):
     def new_sums():
         return GridSums(kernel, ONE_THREAD, DEFAULT, state)
 
-    found = [new_sums().parts_at_rows(Z, charges, rows, with_far_part=rows.start == 0) for rows in CUTS]
-    near, (far, *others) = zip(*found, strict=True)
-    assert others == [None, None]
+    far = new_sums().far_part(Z, charges)
+    near = [new_sums().near_sums(Z, charges, rows) for rows in CUTS]
     phi, slope = (np.concatenate(x) for x in zip(*[new_sums().joined(part, far) for part in near], strict=True))
     return phi, slope, near[0].state.noted(sum(part.on_mesh.n_pairs for part in near))
 

@@ -85,7 +85,8 @@ class Cluster:
             else:
                 with run.stage("cluster", f"starting {_counted(self.workers)}"):
                     cluster = stack.enter_context(_start(self.workers))
-                    client = stack.enter_context(Client(cluster, set_as_default=False))
+                    # The workers are on this machine, so results need not pass through the scheduler.
+                    client = stack.enter_context(Client(cluster, set_as_default=False, direct_to_workers=True))
             n_workers = len(check_workers(client))
             run.say(
                 f"using {n_workers} {'worker' if n_workers == 1 else 'workers'}; dashboard: {client.dashboard_link}"
@@ -130,17 +131,20 @@ def _counted(n_workers: int) -> str:
 
 def _start(n_workers: int) -> Any:
     """Start single-threaded workers on this machine, each with an equal share of the free memory."""
+    import dask
     from distributed import LocalCluster
 
+    from ..dask.worker_setup import LOCAL_SETTINGS
     from ..runtime.memory import left_bytes
 
     left = left_bytes()
-    return LocalCluster(
-        n_workers=n_workers,
-        threads_per_worker=1,
-        processes=True,
-        memory_limit="auto" if left is None else int(left / n_workers),  # above it, Dask restarts the worker
-        dashboard_address="127.0.0.1:0",
-        silence_logs=CRITICAL,  # the errors of tasks are raised in this process
-        preload=["snekhorn.dask.worker_setup"],
-    )
+    with dask.config.set(LOCAL_SETTINGS):
+        return LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit="auto" if left is None else int(left / n_workers),  # above it, Dask restarts the worker
+            dashboard_address="127.0.0.1:0",
+            silence_logs=CRITICAL,  # the errors of tasks are raised in this process
+            preload=["snekhorn.dask.worker_setup"],
+        )

@@ -1,10 +1,12 @@
 """Lay out points on the workers of a Dask cluster.
 
 A step consists of two tasks for every range of rows. The first adds up the near pairs and the attraction, and gets the
-positions and charges of all points, as the parts that the tasks of the step before have returned. For the first range,
-which is shorter than the others, it also computes the far part of the field of all points, which takes the transforms.
-The second task moves the points. The value of a point does not depend on the points that move in the same task, so the
-layout is the same, to the last bit, for any number of workers.
+positions and charges of all points, as the parts that the tasks of the step before have returned. The second moves the
+points. It also needs the far part of the field, which takes the transforms. The worker of the first range computes it
+for all points, while the others run their first tasks. It then runs both tasks of its own range, which is shorter than
+the others, as one. So the workers exchange positions once per step, and hardly wait for the far part. The value of a
+point does not depend on the points that move in the same task, so the layout is the same, to the last bit, for any
+number of workers.
 """
 
 from __future__ import annotations
@@ -37,8 +39,8 @@ from .workers import Array, EdgeArray, Pieces, RowStarts, Workers
 
 # Work of a step in nanoseconds of one thread, measured on a layout of a million points in the plane at perplexity 30.
 # If the far part takes longer elsewhere, the other workers wait for the first one, and vice versa.
-SPREAD, NODE = 12.0, 4.9  # far part: per point, and per node of the padded grid
-NEAR, OTHER = 32.0, 81.0  # per point: near pairs; attraction, sorting, gathering and moving
+SPREAD, NODE = 20.0, 4.9  # far part: per point, with sorting, and per node of the padded grid
+NEAR, OTHER = 32.0, 81.0  # per point: near pairs; attraction, gathering and moving
 NODES_PER_POINT = 7.4  # of a grid that is not limited; beyond the limit, cells are wider and there are more near pairs
 LEAST_SHARE = 0.1  # of the points that each of equal pieces would have; the first piece has at least these
 
@@ -126,9 +128,8 @@ class PiecedSums:
     def __call__(self, Z: Array, charges: Array) -> tuple[Array, Array]:
         workers = self.execution
         layout, settings = workers.share((Z, charges)), (self.kernel, self.accuracy, self.state)
-        near, far = workers.split(workers.map_pieces(layout_tasks.parts_of_sums, layout, *settings), 2)
-        joined = workers.map_pieces(layout_tasks.joined_sums, Pieces(near), far[0], self.kernel, self.accuracy)
-        found = workers.fetch(joined)
+        far = workers.submit(layout_tasks.far_part, layout, *settings, piece=0)
+        found = workers.fetch(workers.map_pieces(layout_tasks.sums_at_rows, layout, far, *settings))
         phi, slope, n_pairs, states = zip(*found, strict=True)
         self.state = states[0].noted(sum(n_pairs))
         return np.concatenate(phi), np.concatenate(slope)
@@ -180,14 +181,14 @@ def take_steps_on_workers(
     batch, pieces = TaskBatch(workers), range(len(workers.ranges))
     for momentum in momenta:
         parts = [batch.add(layout_tasks.part_of_state, states[i], piece=i) for i in pieces]
-        forces = [
-            batch.add(layout_tasks.forces_of_pairs, own, parts, rows.parts_of(i), settings, piece=i)
-            for i, own in enumerate(workers.ranges)
-        ]
-        far = batch.add(layout_tasks.far_of, forces[0], piece=0)
+        far = batch.add(layout_tasks.far_part_of_field, parts, settings, piece=0)
         for i, own in enumerate(workers.ranges):
-            arguments = (own, states[i], forces[i], far, shared[i], settings, momentum)
-            states[i] = batch.add(layout_tasks.take_step, *arguments, piece=i)
+            pairs, rest = (own, parts, rows.parts_of(i), settings), (far, settings, shared[i], momentum)
+            if i == 0:  # its worker has computed the far part
+                states[i] = batch.add(layout_tasks.whole_step, *pairs, states[i], *rest, piece=i)
+            else:
+                forces = batch.add(layout_tasks.forces_of_pairs, *pairs, piece=i)
+                states[i] = batch.add(layout_tasks.take_step, own, states[i], forces, *rest, piece=i)
     ends: list[tuple[LayoutPart, Motion]] = workers.fetch(batch.send(states))
     for _ in range(ends[0][0].n_steps):
         count()

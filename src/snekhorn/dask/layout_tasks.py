@@ -57,19 +57,10 @@ class Motion:
 
 @dataclass(frozen=True)
 class PairForces:
-    """What a step of a piece needs: near parts of sums, and the attraction.
-
-    Attributes
-    ----------
-    near : RowSums
-    attraction : ndarray
-    far : FarPart or None
-        Far part of the field of all points, which only the first piece computes.
-    """
+    """What a step of a piece needs apart from the far part of the field: near parts of sums, and the attraction."""
 
     near: RowSums
     attraction: Array
-    far: FarPart | None
 
 
 @dataclass(frozen=True)
@@ -108,26 +99,30 @@ def grid_after(parts: list[LayoutPart]) -> GridState:
     return grid.noted(sum(n_pairs)) if n_pairs else grid
 
 
-def far_of(forces: PairForces | None) -> FarPart | None:
-    """Return the far part of the field from the forces of the first piece, or None if the layout has overflowed."""
-    return None if forces is None else forces.far
+@one_blas_thread()
+def far_part_of_field(parts: list[LayoutPart], settings: StepSettings) -> FarPart | None:
+    """Return the far part of the field of all points, or None if the layout has overflowed."""
+    if any(part.overflowed for part in parts):
+        return None
+    sums = GridSums(settings.kernel, worker_threads(), settings.accuracy, grid_after(parts))
+    try:
+        return sums.far_part(*_whole_layout(parts))
+    except NumericalOverflowError:
+        return None
 
 
 @one_blas_thread()
 def forces_of_pairs(
     rows: slice, parts: list[LayoutPart], piece: list[Any], settings: StepSettings
 ) -> PairForces | None:
-    """Return what near pairs and similar pairs of points contribute, or None if the layout has overflowed.
-
-    The first piece also computes the far part of the field of all points, for which it sorts them anyway.
-    """
+    """Return what near pairs and similar pairs of points contribute, or None if the layout has overflowed."""
     if any(part.overflowed for part in parts):
         return None
     execution, (Z, charges) = worker_threads(), _whole_layout(parts)
     sums = GridSums(settings.kernel, execution, settings.accuracy, grid_after(parts))
     try:
         largest = largest_coordinate(Z, execution)
-        near, far = sums.parts_at_rows(Z, charges, rows, with_far_part=rows.start == 0)
+        near = sums.near_sums(Z, charges, rows)
     except NumericalOverflowError:
         return None
     attraction = np.empty(Z.shape)  # only the rows of the piece are used
@@ -136,7 +131,7 @@ def forces_of_pairs(
     attracted = RowsOfPiece(expanded(starts, rows, len(Z)), indices, data, execution, rows)
     student = settings.kernel is Kernel.STUDENT
     attracted.attract(Z, largest, 4.0 * settings.exaggeration, attraction, student=student)
-    return PairForces(near, attraction[rows].copy(), far)
+    return PairForces(near, attraction[rows].copy())
 
 
 @one_blas_thread()
@@ -145,8 +140,8 @@ def take_step(
     state: tuple[LayoutPart, Motion],
     forces: PairForces | None,
     far: FarPart | None,
-    stiffness: Array | None,
     settings: StepSettings,
+    stiffness: Array | None,
     momentum: float,
 ) -> tuple[LayoutPart, Motion]:
     """Move the points of a piece by one step, and update their charges."""
@@ -168,21 +163,32 @@ def take_step(
     return moved, Motion(optimizer.velocity, optimizer.gains)
 
 
-@one_blas_thread()
-def parts_of_sums(
-    rows: slice, layout: tuple[Array, Array], kernel: Kernel, accuracy: Accuracy, state: GridState
-) -> tuple[RowSums, FarPart | None]:
-    """Return the sums at the points of a piece, apart from the far part of the field, which the first piece returns."""
-    sums = GridSums(kernel, worker_threads(), accuracy, state)
-    return sums.parts_at_rows(*layout, rows, with_far_part=rows.start == 0)
+def whole_step(
+    rows: slice,
+    parts: list[LayoutPart],
+    piece: list[Any],
+    settings: StepSettings,
+    state: tuple[LayoutPart, Motion],
+    *rest: Any,
+) -> tuple[LayoutPart, Motion]:
+    """Compute the forces on the points of a piece, and move them; `rest` are the other arguments of `take_step`."""
+    return take_step(rows, state, forces_of_pairs(rows, parts, piece, settings), *rest)
 
 
 @one_blas_thread()
-def joined_sums(
-    rows: slice, near: RowSums, far: FarPart, kernel: Kernel, accuracy: Accuracy
+def far_part(layout: tuple[Array, Array], kernel: Kernel, accuracy: Accuracy, state: GridState) -> FarPart:
+    """Return the far part of the field."""
+    return GridSums(kernel, worker_threads(), accuracy, state).far_part(*layout)
+
+
+@one_blas_thread()
+def sums_at_rows(
+    rows: slice, layout: tuple[Array, Array], far: FarPart, kernel: Kernel, accuracy: Accuracy, state: GridState
 ) -> tuple[Array, Array, float, GridState]:
     """Return the field and its gradient at the points of a piece, the number of near pairs, and the new state."""
-    phi, slope = GridSums(kernel, worker_threads(), accuracy).joined(near, far)
+    sums = GridSums(kernel, worker_threads(), accuracy, state)
+    near = sums.near_sums(*layout, rows)
+    phi, slope = sums.joined(near, far)
     return phi.copy(), slope.copy(), near.on_mesh.n_pairs, near.state
 
 

@@ -44,14 +44,14 @@ def _cut_rows(
     rows: slice, starts: LocalStarts, columns: Array, values: Array, places: Array, ranges: list[slice]
 ) -> list[Parcel]:
     """Return the rows of a piece that go to each range."""
-    return [_parcel(starts, [places[columns], values], places[rows], target) for target in ranges]
-
-
-def _parcel(starts: LocalStarts, entries: list[Array], places: Array, target: slice) -> Parcel:
-    going = np.flatnonzero((places >= target.start) & (places < target.stop))
-    edges = positions_of_rows(starts.indptr, going)
-    lengths = np.diff(starts.indptr)[going]
-    return Parcel((places[going] - target.start).astype(np.intp), lengths, [part[edges] for part in entries])
+    own, parcels = places[rows], []
+    for target in ranges:
+        going = np.flatnonzero((own >= target.start) & (own < target.stop))
+        edges = positions_of_rows(starts.indptr, going)
+        lengths = np.diff(starts.indptr)[going]
+        entries = [places[columns[edges]], values[edges]]
+        parcels.append(Parcel((own[going] - target.start).astype(np.intp), lengths, entries))
+    return parcels
 
 
 def assembled(rows: slice, parcels: list[Parcel]) -> tuple[Any, ...]:

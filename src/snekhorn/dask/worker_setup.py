@@ -1,6 +1,6 @@
-"""Prepare a worker process; the program starts its workers with this module as a preload.
+"""Prepare the workers of a local cluster; the program starts its workers with this module as a preload.
 
-The settings last as long as the process, so workers that other people share do not get them by themselves.
+The settings last as long as the processes, so workers that other people share do not get them by themselves.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from typing import Any
 
 TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8  # settings of glibc's `mallopt`
 KEPT_BYTES = 1 << 30  # of freed memory that a worker keeps; with less, it asks the system for memory in every step
+# Settings of Dask under which the program starts a local cluster. Samples of what workers do, and checks whether tasks
+# should move to other workers, which they never should, take a few milliseconds of every step of a layout.
+LOCAL_SETTINGS = {"distributed.worker.profile.enabled": False, "distributed.scheduler.work-stealing": False}
 
 
 def dask_setup(worker: Any) -> None:

@@ -136,24 +136,26 @@ class GridSums:
             phi[apart], slope[apart] = self._direct.freeze(Z, charges).at(Z[apart])
         return phi, slope
 
-    def parts_at_rows(
-        self, Z: Array, charges: Array, rows: slice, *, with_far_part: bool
-    ) -> tuple[RowSums, FarPart | None]:
-        """Return the sums at consecutive rows, apart from the far part of the field; return that too if it is wanted.
-
-        The far part is the same for all rows, and `joined` adds it.
-        """
+    def far_part(self, Z: Array, charges: Array) -> FarPart:
+        """Return the far part of the field, which is the same for all rows."""
         mesh, apart = self._divide(Z, charges)
         if not apart.size:
-            on_mesh, far = mesh.parts_at_rows(Z, charges, rows, with_far_part=with_far_part)
-            return RowSums(on_mesh, self.state), far
+            return mesh.far_part(Z, charges)
+        near = _without(apart, len(Z))
+        return mesh.far_part(Z[near], charges[near])
+
+    def near_sums(self, Z: Array, charges: Array, rows: slice) -> RowSums:
+        """Return the sums at consecutive rows, apart from the far part of the field, which `joined` adds."""
+        mesh, apart = self._divide(Z, charges)
+        if not apart.size:
+            return RowSums(mesh.near_part_at_rows(Z, charges, rows), self.state)
         near = _without(apart, len(Z))
         own, before = near[rows], int(np.count_nonzero(near[: rows.start]))
         near_rows = slice(before, before + int(np.count_nonzero(own)))  # they are also consecutive on the mesh
-        on_mesh, far = mesh.parts_at_rows(Z[near], charges[near], near_rows, with_far_part=with_far_part)
+        on_mesh = mesh.near_part_at_rows(Z[near], charges[near], near_rows)
         of_apart = self._direct.freeze(Z[apart], charges[apart]).at(Z[rows][own])
         at_apart = self._direct.freeze(Z, charges).at(Z[rows][~own])
-        return RowSums(on_mesh, self.state, own, of_apart, at_apart), far
+        return RowSums(on_mesh, self.state, own, of_apart, at_apart)
 
     def joined(self, near: RowSums, far: FarPart) -> tuple[Array, Array]:
         """Return phi and its gradient at the rows; the same, to the last bit, as the sums at all points."""

@@ -199,17 +199,20 @@ class Mesh:
         self.note_pairs(near.n_pairs)
         return self.gather(near, self._far_part(points, nodes))
 
-    def parts_at_rows(
-        self, Z: Array, charges: Array, rows: slice, *, with_far_part: bool
-    ) -> tuple[NearPart, FarPart | None]:
-        """Return the near part of the field at consecutive rows of the points, and the far part if it is wanted.
+    def near_part_at_rows(self, Z: Array, charges: Array, rows: slice) -> NearPart:
+        """Return the near part of the field at consecutive rows of the points.
 
         The near pairs of some rows do not tell whether the mesh is crowded. Those of all rows do: see
         `MeshState.noted`.
         """
+        near, _ = self.near_part(self.sort(Z, charges), self.sort(Z[rows], charges[rows]), lambda: None)
+        return near
+
+    def far_part(self, Z: Array, charges: Array) -> FarPart:
+        """Return the far part of the field of all points, without the padding of the grid."""
         points = self.sort(Z, charges)
-        near, _ = self.near_part(points, self.sort(Z[rows], charges[rows]), lambda: None)
-        return near, self._far_part_alone(points) if with_far_part else None
+        nodes = self._convolved(self._spread(points))
+        return self._far_part(points, np.ascontiguousarray(nodes[..., : self.shape[-1]]))
 
     def note_pairs(self, n_pairs: float) -> None:
         """Note the number of near pairs of a layout."""
@@ -269,11 +272,6 @@ class Mesh:
     def _far_part(self, points: SortedPoints, nodes: Array) -> FarPart:
         constant = self.offset * float(self.execution.sum(points.charge.astype(float))) if self.offset else 0.0
         return FarPart(nodes, self.convolve.excess, constant)
-
-    def _far_part_alone(self, points: SortedPoints) -> FarPart:
-        """Return the far part of the field, without the padding of the grid."""
-        nodes = self._convolved(self._spread(points))
-        return self._far_part(points, np.ascontiguousarray(nodes[..., : self.shape[-1]]))
 
     def _spread(self, points: SortedPoints) -> Array:
         """Return the charges at the nodes."""

@@ -24,7 +24,7 @@ from ..embedding.affinity_rows import MANY, AffinityRows, negligible_below
 from ..embedding.charge_grid import GridState
 from ..embedding.charge_sums import OVERFLOW, Field, Kernel
 from ..embedding.descent import Count
-from ..embedding.mesh_size import DEFAULT, MOST_NODES, TIGHT, Accuracy
+from ..embedding.mesh_size import DEFAULT, TIGHT, Accuracy, most_nodes
 from ..embedding.normalizations import DoublyStochastic
 from ..embedding.objective import Objective, largest_coordinate
 from ..embedding.schedule import Phase
@@ -41,14 +41,14 @@ from .workers import Array, EdgeArray, Pieces, RowStarts, Workers
 # If the far part takes longer elsewhere, the other workers wait for the first one, and vice versa.
 SPREAD, NODE = 20.0, 4.9  # far part: per point, with sorting, and per node of the padded grid
 NEAR, OTHER = 32.0, 81.0  # per point: near pairs; attraction, gathering and moving
-NODES_PER_POINT = 7.4  # of a grid that is not limited; beyond the limit, cells are wider and there are more near pairs
+USUAL_NODES = 7.4  # per point, of a grid that is not limited; beyond the limit, cells are wider and there are more near pairs
 LEAST_SHARE = 0.1  # of the points that each of equal pieces would have; the first piece has at least these
 
 
 def far_work(n: int) -> float:
     """Return the work of the far part of the field, relative to the other work on n points."""
-    wider = max(1.0, NODES_PER_POINT * n / MOST_NODES)
-    return (SPREAD + NODE * NODES_PER_POINT / wider) / (NEAR * wider + OTHER)
+    wider = max(1.0, USUAL_NODES * n / most_nodes(n))
+    return (SPREAD + NODE * USUAL_NODES / wider) / (NEAR * wider + OTHER)
 
 
 def layout_ranges(n: int, n_pieces: int) -> tuple[slice, ...]:

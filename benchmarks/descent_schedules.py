@@ -27,6 +27,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "momentum 0.95 from the start": ({}, {"rise": 0}),
     "momentum rising over 200 iterations": ({}, {"rise": 200}),
     "momentum 0.9": ({}, {"momentum": 0.9}),
+    "momentum 0.98": ({}, {"momentum": 0.98}),
     "momentum 0.8, learning rate 0.25 (as in t-SNE)": ({}, {"momentum": 0.8, "rate": 0.25}),
     "learning rate 2": ({}, {"rate": 2.0}),
     "tol 1e-4": ({"tol": 1e-4}, {}),

@@ -241,7 +241,7 @@ def test_a_damaged_file_is_named(damage, stage, folder):
 def test_contents_are_checked(folder):
     """An order that is not a permutation, and a mesh of another dimension."""
     model = clone(MODEL).set_params(checkpoint=folder)
-    checkpoint = checkpoints.Checkpoint.open(model, checkpoints.fingerprint(X), len(X))
+    checkpoint = checkpoints.Checkpoint.open(model, lambda: checkpoints.fingerprint(X), len(X))
     state = checkpoint.load("layout")
     for name, value, message in (
         ("order", np.zeros(len(X), dtype=np.int64), "not a permutation"),

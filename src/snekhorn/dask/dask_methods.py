@@ -162,18 +162,17 @@ class DaskEmbedding(NeighborEmbedding):
         points = load_points(X, client, addresses, n_threads)
         self._note_columns_without_names(X.shape[1])
         workers = Workers(n_threads, client, row_ranges(n, len(addresses)), addresses)
-        checkpoint = None if self.checkpoint is None else Checkpoint.open(self, points.fingerprint(), n)
+        checkpoint = Checkpoint.open(self, points.fingerprint, n)
         P = fit_affinity_on_workers(affinity, points, k, workers, checkpoint)
         self._keep_report_of(affinity)
-        start = None if checkpoint is None else checkpoint.load("layout")
+        start = checkpoint.load("layout")
         if start is not None:
             Z = start.Z
         elif Z is None:
             Z = self.initial_layout(points, P)
         objective = make_pieced_objective(P, self.latent.kernel)
         del affinity, points, P  # which frees memory of the workers
-        keep = None if checkpoint is None else checkpoint.keep
-        how = {"start": start, "keep": keep, "steps": take_steps_on_workers}
+        how = {"start": start, "keep": checkpoint.keep, "steps": take_steps_on_workers}
         Z, report = self._descend(objective, Z, self.schedule(), **how)
         self._finish(X, None, objective, Z, report)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinities.affinity import Affinity
-from ..estimators.checkpoints import Checkpoint, restore_affinity, store_affinity
+from ..estimators.checkpoints import Checkpoint, NoCheckpoint, restore_affinity, store_affinity
 from ..runtime.memory import require_memory
 from ..runtime.memory_budget import SINGLE, GraphSize
 from ..runtime.progress import shown_stage
@@ -24,29 +24,29 @@ from .workers import EdgeArray, Workers
 
 
 def fit_affinity_on_workers(
-    affinity: Affinity, points: PointPieces, k: int, workers: Workers, checkpoint: Checkpoint | None
+    affinity: Affinity, points: PointPieces, k: int, workers: Workers, checkpoint: Checkpoint | NoCheckpoint
 ) -> PiecedMatrix:
     """Compute the affinity of the points on a graph of k neighbours, or restore it from the checkpoint."""
-    found = None if checkpoint is None else checkpoint.load("affinity")
+    found = checkpoint.load("affinity")
     if found is not None:
         return _cut_matrix(restore_affinity(affinity, found), workers)
     affinity.fit_costs(_neighbors(affinity, points, k, workers, checkpoint))
     P: PiecedMatrix = affinity.affinity_
-    if checkpoint is not None:
+    if isinstance(checkpoint, Checkpoint):
         store_affinity(affinity, _whole_matrix(P), checkpoint)
     return P
 
 
 def _neighbors(
-    affinity: Affinity, points: PointPieces, k: int, workers: Workers, checkpoint: Checkpoint | None
+    affinity: Affinity, points: PointPieces, k: int, workers: Workers, checkpoint: Checkpoint | NoCheckpoint
 ) -> PiecedGraph:
     """Search for the neighbours and store them, or restore them."""
-    found = None if checkpoint is None else checkpoint.load("neighbors")
+    found = checkpoint.load("neighbors")
     if found is not None:
         return _graph_of_lists(found, points, affinity.metric, workers)
     with shown_stage("neighbours", verbose=affinity.verbose):
         graph = find_neighbors_on_workers(points, k, affinity.metric, workers)
-    if checkpoint is not None:
+    if isinstance(checkpoint, Checkpoint):
         shape = (points.shape[0], k)
         indices, costs = (_whole(values, workers).reshape(shape) for values in (graph.indices, graph.costs))
         checkpoint.store("neighbors", {"indices": indices, "costs": costs, "recall": graph.recall})

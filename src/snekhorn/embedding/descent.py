@@ -220,30 +220,31 @@ class _Descent:
         early, main = self.schedule.early, self.schedule.main
         if self.report.n_iter == 0:
             self.start_phase()
-        for momenta in self.until_checks([early.momentum] * (early.n_iter - self.report.n_iter)):
-            self.advance(early, momenta)
-            if self.check_is_due():
-                if self.check():
-                    return Stop.CALLBACK
-                if self.has_diverged():
-                    self.return_to_accepted()
-                self.keep_state()
+        stop = self.run_phase(early, [early.momentum] * (early.n_iter - self.report.n_iter))
+        if stop is not None:
+            return stop
         if self.report.n_iter == early.n_iter > 0:
             self.optimizer.reset()
             self.replace_layout()
             self.start_phase()
         n_done = self.report.n_iter - early.n_iter
-        for momenta in self.until_checks([self.schedule.momentum_at(i) for i in range(n_done, main.n_iter)]):
-            self.advance(main, momenta)
-            if self.check_is_due():
-                if self.check():
-                    return Stop.CALLBACK
-                if self.has_diverged():
-                    self.return_to_accepted()
-                elif self.has_converged():
-                    return Stop.CONVERGED
-                self.keep_state()
-        return Stop.MAX_ITER
+        stop = self.run_phase(main, [self.schedule.momentum_at(i) for i in range(n_done, main.n_iter)])
+        return Stop.MAX_ITER if stop is None else stop
+
+    def run_phase(self, phase: Phase, momenta: Sequence[float]) -> Stop | None:
+        """Take one step per momentum, with checks; return why the descent ends, or None if it goes on."""
+        for some in self.until_checks(momenta):
+            self.advance(phase, some)
+            if not self.check_is_due():
+                continue
+            if self.check():
+                return Stop.CALLBACK
+            if self.has_diverged():
+                self.return_to_accepted()
+            elif phase is self.schedule.main and self.has_converged():
+                return Stop.CONVERGED
+            self.keep_state()
+        return None
 
     def keep_state(self) -> None:
         if self.keep is None:

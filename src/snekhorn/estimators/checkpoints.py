@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -140,11 +140,15 @@ class Checkpoint:
         self._written_at, self._took = time.monotonic(), 0.0
 
     @classmethod
-    def open(cls, model: Any, points: str, n: int, earlier: EarlierLayout | None = None) -> Checkpoint:
+    def open(
+        cls, model: Any, points: Callable[[], str], n: int, earlier: EarlierLayout | None = None
+    ) -> Checkpoint | NoCheckpoint:
         """Open the folder of a model, or create it; raise if it holds a checkpoint of another fit.
 
-        `points` is the fingerprint of the n points.
+        `points` returns the fingerprint of the n points.
         """
+        if model.checkpoint is None:
+            return NoCheckpoint()
         folder = Path(model.checkpoint)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -154,7 +158,7 @@ class Checkpoint:
             raise InputError(
                 f"the checkpoint {folder} is not usable ({error.strerror}); name another folder."
             ) from error
-        run = {"estimator": type(model).__name__, "points": points, **_described(model), "align": None}
+        run = {"estimator": type(model).__name__, "points": points(), **_described(model), "align": None}
         if earlier is not None:
             run["align"] = f"{fingerprint((earlier.positions, earlier.known))}, pull={earlier.pull!r}"
         checkpoint = cls(folder, run, {"n": n, "d": model.n_components}, model.optimizer)

@@ -23,7 +23,7 @@ from ..runtime.checks import check_count
 from ..runtime.execution import Execution, choose_execution, one_blas_thread
 from ..runtime.interrupts import delayed_interrupts
 from ..runtime.memory import limited_memory
-from .checkpoints import Checkpoint, NoCheckpoint, fingerprint
+from .checkpoints import Checkpoint, fingerprint
 from .earlier_layout import EarlierLayout, check_pull
 from .html_representation import FittedRepresentation
 from .layout_warnings import warn_of_layout
@@ -227,8 +227,7 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         X, earlier = self._checked(X, align, align_rows, pull)
         n, execution = count_points(X), choose_execution(self.n_jobs)
         affinity = self.make_affinity(n)
-        stores = self.checkpoint is not None
-        checkpoint = Checkpoint.open(self, fingerprint(X), n, earlier) if stores else NoCheckpoint()
+        checkpoint = Checkpoint.open(self, partial(fingerprint, X), n, earlier)
         P = X if affinity is None else checkpoint.fit_affinity(affinity, X, execution)
         self._keep_report_of(affinity)
         start = checkpoint.load("layout")

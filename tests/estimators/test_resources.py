@@ -10,9 +10,10 @@ from snekhorn import TSNE, TSNEkhorn
 from snekhorn.affinities import EntropicAffinity, MultiscaleSymmetricEntropicAffinity, SymmetricEntropicAffinity
 from snekhorn.embedding.objective import make_objective
 from snekhorn.estimators import resources
+from snekhorn.geometry.neighbor_search import find_neighbors
 from snekhorn.runtime.execution import Threads
 from snekhorn.runtime.memory import GIB
-from snekhorn.runtime.memory_budget import GraphSize, affinity_stages
+from snekhorn.runtime.memory_budget import SOLVER_POINT, GraphSize, affinity_stages
 
 from ..helpers import AFFINITIES, clusters, squared_distances
 from .cases import each_estimator, quick
@@ -139,6 +140,14 @@ def test_the_solver_keeps_weights_if_half_of_what_is_left_holds_them():
     weights = 8 * graph.n_edges
     few, enough = (affinity_stages(graph, 1, left)["solver"] for left in (weights, 10 * weights))
     assert enough == few + weights == affinity_stages(graph, 1, None)["solver"]
+
+
+def test_weights_leave_room_for_the_vectors_of_the_solver(monkeypatch):
+    graph = find_neighbors(POINTS, 10, "sqeuclidean", Threads(1))
+    weights = 2 * graph.costs.nbytes
+    for left, kept in ((2 * weights, False), (2 * weights + SOLVER_POINT * len(POINTS), True)):
+        monkeypatch.setattr("snekhorn.geometry.neighbor_graph.left_bytes", lambda left=left: left)
+        assert graph.new_weights()[1] is kept
 
 
 @pytest.mark.filterwarnings("ignore:.*stopped at max_iter")

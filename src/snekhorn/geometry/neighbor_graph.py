@@ -112,7 +112,7 @@ class NeighborGraph:
 
     def new_weights(self) -> tuple[Array, bool]:
         """Return an array for two weights per edge, and whether there is memory for it; if not, it is empty."""
-        kept = keeps_weights(self.n_pairs, self.dtype.itemsize, left_bytes())
+        kept = keeps_weights(self.n_points, self.n_pairs, self.dtype.itemsize, left_bytes())
         return np.empty((2, self.n_pairs if kept else 0), self.dtype), kept
 
     def as_matrix(self, entries: Array, diagonal: Array | None) -> sparse.csr_matrix:

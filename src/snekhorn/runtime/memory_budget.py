@@ -16,7 +16,7 @@ EDGES_PER_NEIGHBOR = (
 EDGES_PER_BLOCK = 2**24  # of a union of graphs; more take more memory for each thread, fewer are slower
 
 WEIGHTS = 2  # per edge, of the type of a cost, kept by the solver of the symmetric entropic affinity if they fit
-WEIGHTS_SHARE = 0.5  # of the memory that is left, up to which weights are kept; more leaves too little to other arrays
+WEIGHTS_SHARE = 0.5  # of the memory that the solver leaves, up to which weights are kept; more leaves too little
 
 GIVEN_EDGE = 130  # per edge of a graph that the user supplies: SciPy sorts it, and compares both directions of edges
 UNSORTED = 2 * DOUBLE  # per neighbour that scikit-learn's distances find, in addition to the lists
@@ -71,7 +71,7 @@ def affinity_stages(graph: GraphSize, n_threads: int, left: float | None) -> dic
     n, freed = graph.n_points, freed_bytes(graph.n_points)
     blocks = min(graph.lists, n_threads * EDGES_PER_BLOCK * (INDEX + graph.item))
     solver = graph.edges + SOLVER_POINT * n + freed
-    if keeps_weights(graph.n_edges, graph.item, None if left is None else left - solver):
+    if keeps_weights(n, graph.n_edges, graph.item, None if left is None else left - graph.edges - freed):
         solver += WEIGHTS * graph.item * graph.n_edges
     return {
         "graph": graph.lists + graph.edges + blocks + GRAPH_POINT * n + freed,
@@ -80,9 +80,9 @@ def affinity_stages(graph: GraphSize, n_threads: int, left: float | None) -> dic
     }
 
 
-def keeps_weights(n_edges: float, item: int, left: float | None) -> bool:
-    """Return whether the solver keeps the weights of edges, which saves time, if this memory is left."""
-    return left is None or WEIGHTS * item * n_edges <= WEIGHTS_SHARE * left
+def keeps_weights(n_points: int, n_edges: float, item: int, left: float | None) -> bool:
+    """Return whether the solver keeps the weights of edges, which saves time, if this memory is left to it."""
+    return left is None or WEIGHTS * item * n_edges <= WEIGHTS_SHARE * (left - SOLVER_POINT * n_points)
 
 
 def layout_stage(n_points: int, n_entries: float, item: int, extra: float = 0.0) -> float:

@@ -177,4 +177,10 @@ FOUND = [
         "(AffinityCase(kind='symmetric-entropic', points=Points(shape='counts', n=10, p=12, seed=4), "
         "parameters={'n_neighbors': 6, 'self_loops': False, 'perplexity': 10.0}), -20)",
     ),
+    # The same in the search for a bandwidth that all rows share.
+    (
+        "the_unit_of_the_points_does_not_matter",
+        "(AffinityCase(kind='doubly-stochastic', points=Points(n=7, p=5, seed=661, duplicates=0.9, outlier=1000000.0), "
+        "parameters={'n_neighbors': 5, 'self_loops': False, 'perplexity': 5.0}), -460)",
+    ),
 ]

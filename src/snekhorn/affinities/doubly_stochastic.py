@@ -15,7 +15,7 @@ from ..runtime.progress import Progress, show_progress
 from ..solvers.newton_cg import MAX_CG_ITERATIONS, Linear, Outcome, Point, gaps, maximize
 from ..solvers.solve_report import Reason, SolveReport
 from .affinity import Affinity, in_user_units
-from .entropic import KernelRows
+from .entropic import KernelRows, row_targets
 from .gaussian import MISSED, bandwidth_in_units_of, bracket, check_bandwidth, rows_beyond, solve_bandwidth
 from .measured_rows import MeasuredRows, measured_reason
 from .symmetric_dual import SymmetricDual
@@ -162,7 +162,9 @@ class _Scaling:
         together. If this fails, because the problem is nearly singular, search for the bandwidth with tight solves. A
         bandwidth at its bound means that the target is out of reach.
         """
-        rows = KernelRows.with_entropy(self.cost, target, self_loops=self.self_loops)
+        # A short row would have to be uniform, for which every large bandwidth is equally good.
+        targets = row_targets(self.cost, target, self_loops=self.self_loops)
+        rows = KernelRows.with_entropy(self.cost, targets, self_loops=self.self_loops)
         sharpest = SHARPEST * float(np.median(rows.nearest))
         lower = max(float(self.cost.execution.min(rows.bandwidth)) / MARGIN, sharpest)
         upper = float(self.cost.execution.max(rows.bandwidth)) * MARGIN

@@ -18,6 +18,7 @@ from .measured_rows import MeasuredRows
 
 REPORTED_GAP = 1e-8  # rows farther from the target entropy are named in the report
 MOST_ENTRIES = 0.9  # target perplexity of a short row, as a fraction of its entries; more flattens the row
+LEAST_SLACK = 1e-9  # by which the log number of entries must exceed a target; a uniform row has no finite bandwidth
 LAST_DIGITS = 64.0  # rounding error of a cost, in units in the last place
 
 
@@ -88,6 +89,14 @@ class EntropicAffinity(Affinity):
         P = rows.affinity(cost, self_loops=self.self_loops)
         report = entropic_report(MeasuredRows.of(P, cost.execution), target, cost.degrees + bool(self.self_loops))
         return (symmetrize(P, cost.execution) if self.symmetrize else P), report
+
+
+def row_targets(cost: Cost, log_perplexity: float, *, self_loops: bool) -> Array:
+    """Return the target log perplexity of every row, lowered for rows with too few entries."""
+    entries = cost.degrees + bool(self_loops)
+    lowered = np.minimum(log_perplexity, np.log(np.maximum(MOST_ENTRIES * entries, 1.0)))
+    is_long = np.log(np.maximum(entries, 1)) > log_perplexity + LEAST_SLACK
+    return np.where(is_long, log_perplexity, lowered)
 
 
 def entropic_report(rows: MeasuredRows, target: Array | float, n_entries: Array) -> SolveReport:

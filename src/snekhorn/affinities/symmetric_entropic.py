@@ -12,7 +12,7 @@ from ..runtime.checks import check_choice, check_count, check_perplexity, check_
 from ..solvers.solve_report import SolveReport
 from .affinity import Affinity, in_user_units, symmetrize
 from .balance import Balance, EntropicMean, check_balance, choose_balance, gini
-from .entropic import KernelRows, entropic_report
+from .entropic import KernelRows, entropic_report, row_targets
 from .hubs import ROUNDS, feed_starved, typical_degree
 from .measured_rows import MeasuredRows
 from .symmetric_solver import MAX_ITER, Solver, SymmetricSolver
@@ -147,7 +147,8 @@ class SymmetricEntropicAffinity(Affinity):
             inequality = gini(EntropicMean(cost, rows, self.self_loops).column_sums())
             balance = choose_balance(inequality)
         if balance == 0.0:
-            P, report = self._entropic(cost, rows, solver.row_targets(cost, log_perplexity), log_perplexity)
+            targets = row_targets(cost, log_perplexity, self_loops=self.self_loops)
+            P, report = self._entropic(cost, rows, targets, log_perplexity)
         else:
             last = self._last_solution(cost)
             cost, order = cost.in_local_order()  # a cache-friendly order of the points, which `solve` undoes

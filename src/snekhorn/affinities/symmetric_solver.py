@@ -14,7 +14,7 @@ from ..runtime.progress import show_progress
 from ..solvers.dual_ascent import ascend
 from ..solvers.newton_cg import Outcome, Point, maximize
 from ..solvers.solve_report import Reason, SolveReport
-from .entropic import KernelRows
+from .entropic import KernelRows, row_targets
 from .hubs import metropolis_entropies
 from .measured_rows import MeasuredRows, measured_reason
 from .symmetric_dual import SymmetricDual
@@ -25,8 +25,6 @@ MAX_ITER: dict[Solver, int] = {"newton": 200, "adam": 5000, "sgd": 5000, "lbfgs"
 FLOOR = 1e-2  # smallest entropy dual of a row, relative to its bandwidth in the ordinary entropic affinity
 NARROWEST = 1e-3  # smallest bandwidth used for the floor, relative to the median; near-duplicates have almost none
 CEILING = 1e3  # largest entropy dual, relative to the largest bandwidth
-FEW_ENTRIES = 0.9  # target perplexity of a row that is too short, as a fraction of its entries
-LEAST_SLACK = 1e-9  # by which the log number of entries must exceed the target; a uniform row has no finite duals
 NO_MASS = 1e-3  # a row with less mass has lost its neighbours, and Newton's method cannot recover it
 STUCK = (Reason.STALLED, Reason.MAX_ITER, Reason.MAX_PASSES)
 
@@ -54,7 +52,7 @@ class SymmetricSolver:
 
     def entropic_rows(self, cost: Cost, log_perplexity: float) -> KernelRows:
         """Return the rows of the entropic affinity."""
-        target = self.row_targets(cost, log_perplexity)
+        target = row_targets(cost, log_perplexity, self_loops=self.self_loops)
         return KernelRows.with_entropy(cost, target, self_loops=self.self_loops)
 
     def solve(
@@ -84,7 +82,7 @@ class SymmetricSolver:
     ) -> tuple[SymmetricDual, Array, SolveReport]:
         """Maximise the dual; if the solver gets stuck, try again from a better starting point."""
         newton = self.solver == "newton"
-        target = self.row_targets(cost, log_perplexity)
+        target = row_targets(cost, log_perplexity, self_loops=self.self_loops)
         dual, x, n_passes = self._start(cost, rows, target, last)
         outcome = self._climb(dual, x)
         n_passes += outcome.n_passes
@@ -107,13 +105,6 @@ class SymmetricSolver:
             n_passes += passes + outcome.n_passes
         report = self._report(outcome, dual, target < log_perplexity, n_passes)
         return dual, outcome.point.x, report
-
-    def row_targets(self, cost: Cost, log_perplexity: float) -> Array:
-        """Return the target log perplexity of every row, lowered for rows with too few entries."""
-        entries = cost.degrees + bool(self.self_loops)
-        lowered = np.minimum(log_perplexity, np.log(np.maximum(FEW_ENTRIES * entries, 1.0)))
-        is_long = np.log(np.maximum(entries, 1)) > log_perplexity + LEAST_SLACK
-        return np.where(is_long, log_perplexity, lowered)
 
     def _start(
         self, cost: Cost, rows: KernelRows, target: Array, last: Array | None = None

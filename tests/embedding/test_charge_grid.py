@@ -7,7 +7,7 @@ from snekhorn.embedding import charge_grid as module
 from snekhorn.embedding import mesh_size
 from snekhorn.embedding.charge_grid import GridSums
 from snekhorn.embedding.charge_sums import SMALLEST, DirectSums, Kernel
-from snekhorn.embedding.mesh_size import DEFAULT, TIGHT
+from snekhorn.embedding.mesh_size import DEFAULT, TIGHT, widest_extent
 from snekhorn.errors import NumericalOverflowError
 from snekhorn.runtime.execution import MIN_WORK_FOR_THREADS, Threads
 
@@ -331,8 +331,21 @@ def test_layouts_too_wide_for_all_kinds_of_sums_are_rough(kernel, d, monkeypatch
     assert found == ({True, False} if d < 3 else {True})
 
 
+def test_points_a_little_too_far_away_stay_on_the_mesh(monkeypatch):
+    """Keeping them apart would take longer than a slightly larger radius."""
+    monkeypatch.setattr(mesh_size, "MOST_NODES", 2**16)
+    side = widest_extent(Kernel.STUDENT, DEFAULT, 2, 8000)
+    Z = fitted(uniform(8000, 2), 0.95 * side)
+    for distance, n_far in ((1.1 * side, 0), (1e4 * side, 1)):
+        Z[0] = distance
+        grid = GridSums(Kernel.STUDENT, ONE_THREAD)
+        grid(Z, _charges(8000))
+        assert grid.state.n_far == n_far
+        assert not grid.rough
+
+
 def test_a_mesh_is_kept_while_far_points_move():
-    Z = _middle(300, 2)
+    Z = _middle(3000, 2)
     Z[0] = 1e5
     moved, inside, more, shrunk = Z + 0.1, Z.copy(), Z.copy(), 0.5 * Z
     moved[0] = -1e7

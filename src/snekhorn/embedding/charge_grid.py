@@ -20,7 +20,8 @@ from .mesh import LARGEST_CHARGE, Mesh, MeshField, MeshState, corners
 from .mesh_parts import FarPart, NearPart
 from .mesh_size import DEFAULT, TIGHT, Accuracy, choose_radius, widest_extent
 
-MOST_PAIRS = 2**27  # pairs summed directly, in the time of a step on the largest mesh; with fewer, more sums are rough
+MOST_PAIRS = 2**27  # pairs summed directly, as long as a step on a mesh of 2^24 nodes; with fewer, more sums are rough
+PAIRS_PER_APART = 300  # near pairs summed in the time that it takes, per point, to keep some points apart
 HEAVIEST = 1e4  # charge of a point on the mesh, relative to the median; larger ones leave errors of 0.001 in float32
 FAINT = {np.float32: 1e-4, np.float64: 1e-8}  # fields below this fraction of the largest field are mostly grid error
 # Student fields of the others, relative to a point's own charge. Below this, they are off by 0.5 % and more, because
@@ -244,13 +245,18 @@ class GridSums:
                 if far.size <= self._n_far and mesh.suits(*corners(Z[_without(far, len(Z))], self.execution)):
                     return mesh, far
             far = np.flatnonzero(outside_densest_box(Z, side))
-            _, cost = choose_radius(Z, low, high, self.kernel, self.accuracy, self.execution)
-            if not self._can_sum_directly(far, Z) or 2.0 * far.size * len(Z) > cost:
+            if not self._can_sum_directly(far, Z) or not self._saves_time(far, Z):
                 far = NO_POINTS
         near = Z[_without(far, len(Z))] if far.size else Z
         settings = (self.kernel, self.accuracy, self.execution)
         self._mesh, self._n_far = Mesh.around(near, *settings, keep=self._keeps_meshes), far.size
         return self._mesh, far
+
+    def _saves_time(self, far: Indices, Z: Array) -> bool:
+        """Return whether sums over the pairs of far points take less time than a mesh that holds these points."""
+        near, settings = Z[_without(far, len(Z))], (self.kernel, self.accuracy, self.execution)
+        (_, of_all), (_, of_near) = (choose_radius(X, *corners(X, self.execution), *settings) for X in (Z, near))
+        return of_all == np.inf or of_near + (2.0 * far.size + PAIRS_PER_APART) * len(Z) < of_all
 
     def _can_sum_directly(self, points: Indices, Z: Array) -> bool:
         return points.size * len(Z) <= MOST_PAIRS

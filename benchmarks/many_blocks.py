@@ -97,11 +97,10 @@ sys.exit(code)
 """
 
 
-def _embed(folder: Path, out: Path, *options: str, peak: Path | None = None) -> subprocess.CompletedProcess[str]:
+def _embed(folder: Path, out: Path, *options: str, peak: Path) -> subprocess.CompletedProcess[str]:
     """Run the program; `peak` is a file for its peak memory in units of 1024 bytes."""
     command = [sys.executable, "-m", "snekhorn", "embed", str(folder), "--out", str(out), *options]
-    if peak is not None:
-        command = [sys.executable, "-c", PEAK, str(peak), *command]
+    command = [sys.executable, "-c", PEAK, str(peak), *command]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -119,8 +118,8 @@ def report(cases: Cases) -> str:
         "The table shows `snekhorn embed FOLDER --no-scores` at its defaults, for a folder of NPY files with MNIST, "
         "augmented with rotated and shifted copies (50 principal components, float32, 200 bytes per point), with "
         f"{N_THREADS} threads. The time includes reading and writing. Memory is that of the whole process, and the "
-        f"estimate is the one that the program makes before it starts. Scores compare the digits of {SCORED:,} random "
-        "points of every layout."
+        "estimate is what a fit expects before it starts, on this machine. Scores compare the digits of "
+        f"{SCORED:,} random points of every layout."
     )
     return figure_table(columns, finished(cases).values(), note)
 

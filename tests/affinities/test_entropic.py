@@ -3,7 +3,10 @@ import pytest
 from scipy import sparse
 
 from snekhorn.affinities import EntropicAffinity, row_perplexities
+from snekhorn.affinities.entropic import MOST_ENTRIES, row_targets
 from snekhorn.datasets import make_heteroscedastic_multinomial
+from snekhorn.geometry.neighbor_graph import NeighborGraph
+from snekhorn.runtime.execution import Threads
 
 from ..helpers import dense, entropies, row_gap, squared_distances
 
@@ -116,3 +119,16 @@ def test_the_search_for_a_bandwidth_does_not_cycle():
     affinity = EntropicAffinity(30, self_loops=False).fit(X)
     assert affinity.report_.converged
     np.testing.assert_allclose(row_perplexities(affinity.affinity_), 30.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize("self_loops", [False, True])
+@pytest.mark.parametrize("k", range(2, 40))
+def test_targets_are_lowered_for_rows_with_too_few_entries(k, self_loops):
+    """A row with exactly as many entries as the perplexity would have to be uniform; rounding must not decide."""
+    ring = (np.arange(50)[:, None] + np.arange(1, k + 1)) % 50
+    graph = NeighborGraph.from_lists(ring, np.ones(ring.shape), Threads(1))
+    n_entries = k + self_loops
+    for perplexity in (n_entries - 0.5, float(n_entries), n_entries + 0.5):
+        expected = perplexity if perplexity < n_entries else MOST_ENTRIES * n_entries
+        targets = np.exp(row_targets(graph, float(np.log(perplexity)), self_loops=self_loops))
+        np.testing.assert_allclose(targets, expected)

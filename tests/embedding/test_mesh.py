@@ -44,6 +44,17 @@ def test_near_and_far_part_together_are_the_kernel(accuracy, d, radius):
     assert (mesh.n_pairs > 0) == (radius > 0)
 
 
+def test_float32_resolves_near_points_of_wide_layouts():
+    places = fitted(uniform(50, 2), 15_000.0)
+    Z, charges = np.repeat(places, 40, axis=0) + fitted(uniform(2000, 2, seed=1), 12.0), _charges(2000)
+    mesh = _mesh(Z, 100.0)
+    assert mesh.dtype == np.float32
+    assert not mesh.coarse
+    want = DirectSums(Kernel.STUDENT, ONE_THREAD)(Z, charges)
+    for found, truth, bound in zip(mesh.sums(Z, charges), want, BOUNDS[DEFAULT], strict=True):
+        assert error(found, truth) < bound
+
+
 @both_accuracies
 @pytest.mark.parametrize("corner", [1.0, -1e8, 1e12, -1e15, 1e40])
 @pytest.mark.parametrize("steps", [1, 2, 5, 100])

@@ -12,6 +12,8 @@ from sklearn.base import clone
 
 from snekhorn import SNE, TSNE, TSNEkhorn, load, sweep
 from snekhorn.affinities import EntropicAffinity
+from snekhorn.embedding.charge_grid import GridState
+from snekhorn.embedding.mesh import MeshState
 from snekhorn.errors import InputError
 from snekhorn.estimators import checkpoints
 from snekhorn.estimators.checkpoints import stages_in
@@ -239,7 +241,7 @@ def test_a_damaged_file_is_named(damage, stage, folder):
 
 
 def test_contents_are_checked(folder):
-    """An order that is not a permutation, and a mesh of another dimension."""
+    """An order that is not a permutation, and meshes for another dimension or for more points."""
     model = clone(MODEL).set_params(checkpoint=folder)
     checkpoint = checkpoints.Checkpoint.open(model, lambda: checkpoints.fingerprint(X), len(X))
     state = checkpoint.load("layout")
@@ -248,6 +250,8 @@ def test_contents_are_checked(folder):
         ("Z", state.Z[:-1], "size 399"),
         ("losses", [np.nan], "losses"),
         ("n_iter", -1, "n_iter"),
+        ("grid", GridState(MeshState((0.0,), (1.0,), 2.5, len(X))), "1 dimensions, but the layout has 2"),
+        ("grid", GridState(MeshState((0.0,) * 2, (1.0,) * 2, 2.5, len(X) + 1)), f"{len(X) + 1} points, but the layout"),
     ):
         checkpoint.store("layout", checkpoints.DescentState(**{**vars(state), name: value}))
         refused(clone(model), X, "layout.npz", message)

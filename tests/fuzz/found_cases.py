@@ -183,4 +183,10 @@ FOUND = [
         "(AffinityCase(kind='doubly-stochastic', points=Points(n=7, p=5, seed=661, duplicates=0.9, outlier=1000000.0), "
         "parameters={'n_neighbors': 5, 'self_loops': False, 'perplexity': 5.0}), -460)",
     ),
+    # The constraints determine P only up to the root of the tolerance.
+    (
+        "the_unit_of_the_points_does_not_matter",
+        "(AffinityCase(kind='multiscale', points=Points(shape='spiral', n=8, seed=4294967295, duplicates=0.5, "
+        "outlier=1000.0), parameters={'n_neighbors': 1, 'self_loops': False, 'perplexities': [2.0]}), -300)",
+    ),
 ]

@@ -104,9 +104,10 @@ def far_part_of_field(parts: list[LayoutPart], settings: StepSettings) -> FarPar
     """Return the far part of the field of all points, or None if the layout has overflowed."""
     if any(part.overflowed for part in parts):
         return None
-    sums = GridSums(settings.kernel, worker_threads(), settings.accuracy, grid_after(parts))
+    execution, (Z, charges) = worker_threads(), _whole_layout(parts)
     try:
-        return sums.far_part(*_whole_layout(parts))
+        largest_coordinate(Z, execution)  # raises if the layout has diverged
+        return GridSums(settings.kernel, execution, settings.accuracy, grid_after(parts)).far_part(Z, charges)
     except NumericalOverflowError:
         return None
 

@@ -254,9 +254,13 @@ class GridSums:
 
     def _saves_time(self, far: Indices, Z: Array) -> bool:
         """Return whether sums over the pairs of far points take less time than a mesh that holds these points."""
-        near, settings = Z[_without(far, len(Z))], (self.kernel, self.accuracy, self.execution)
-        (_, of_all), (_, of_near) = (choose_radius(X, *corners(X, self.execution), *settings) for X in (Z, near))
+        of_all, of_near = self._cost_on_mesh(Z), self._cost_on_mesh(Z[_without(far, len(Z))])
         return of_all == np.inf or of_near + (2.0 * far.size + PAIRS_PER_APART) * len(Z) < of_all
+
+    def _cost_on_mesh(self, Z: Array) -> float:
+        """Return the cost of sums on a mesh that holds all points, in near pairs."""
+        low, high = corners(Z, self.execution)
+        return choose_radius(Z, low, high, self.kernel, self.accuracy, self.execution)[1]
 
     def _can_sum_directly(self, points: Indices, Z: Array) -> bool:
         return points.size * len(Z) <= MOST_PAIRS

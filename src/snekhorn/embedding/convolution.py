@@ -133,10 +133,10 @@ class Convolution:
         transforms use `n_threads` threads.
         """
         workers, outer = n_threads, range(grid.ndim - 1)
+        rows = self.transform.reshape(-1, self.transform.shape[-1])  # computed now, before other arrays take memory
         wave = fft.rfft(grid, axis=-1, workers=workers)
         for axis in reversed(outer):
             wave = fft.fft(wave, self.lengths[axis], axis=axis, workers=workers, overwrite_x=True)
-        rows = self.transform.reshape(-1, self.transform.shape[-1])
         execution.run(multiply, len(rows), rows.size, rows, wave.reshape(rows.shape))
         for axis in outer:
             wave = fft.ifft(wave, axis=axis, workers=workers, overwrite_x=True)

@@ -145,7 +145,7 @@ class Checkpoint:
     ) -> Checkpoint | NoCheckpoint:
         """Open the folder of a model, or create it; raise if it holds a checkpoint of another fit.
 
-        `points` returns the fingerprint of the n points.
+        `points` returns the fingerprint of the n points. Return a stand-in if the model has no checkpoint.
         """
         if model.checkpoint is None:
             return NoCheckpoint()

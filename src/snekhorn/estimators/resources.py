@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ..affinities.affinity import Affinity
+from ..embedding.mesh_size import most_nodes
 from ..errors import InputError
 from ..geometry.costs import GRAPH_REMEDY, count_neighbors, graph_bytes
 from ..geometry.preprocessing import components_bytes
@@ -70,7 +71,7 @@ class LayoutKind:
             extra = FULL_BYTES + (0 if self.doubly_stochastic else FULL_MATCHED_BYTES)
             return n_pairs * extra + n * LAYOUT_POINT
         extra = (0 if self.symmetric else ASYMMETRIC_BYTES) + (0 if self.doubly_stochastic else MATCHED_BYTES)
-        return layout_stage(n, n_pairs, DOUBLE if self.exact else SINGLE, extra)
+        return layout_stage(n, n_pairs, DOUBLE if self.exact else SINGLE, most_nodes(n), extra)
 
 
 def require_memory_for_affinity(P: Any, layout: LayoutKind) -> None:

@@ -28,7 +28,7 @@ ORDER_POINT = 120  # permutations, and the rows of the entropic affinity
 SOLVER_POINT = 600  # dual variables, gradients, and the vectors of conjugate gradients
 LAYOUT_POINT = 200  # positions, momenta, charges and fields
 GRID_POINT = 300  # the grid of the layout, which grows with the layout up to a limit
-LARGEST_GRID, GRID_PER_POINT, LARGEST_GRID_FOR_MANY = 1.7e8, 80, 6.8e8  # this limit is higher for millions of points
+GRID_NODE = 10  # the same per node of the padded grid, whose number is limited
 SUM_ENTRY, ENTRIES_AT_ONCE = 24, 2**22  # entries of P are summed in blocks; larger ones take more memory
 FREED_POINT, MOST_FREED = 500, 2e8  # arrays that were freed, but whose memory the C library keeps if they are small
 
@@ -85,11 +85,12 @@ def keeps_weights(n_points: int, n_edges: float, item: int, left: float | None) 
     return left is None or WEIGHTS * item * n_edges <= WEIGHTS_SHARE * (left - SOLVER_POINT * n_points)
 
 
-def layout_stage(n_points: int, n_entries: float, item: int, extra: float = 0.0) -> float:
-    """Return the peak memory of the layout: a copy of P with entries of `item` bytes, and `extra` bytes per entry."""
-    largest_grid = max(LARGEST_GRID, min(GRID_PER_POINT * n_points, LARGEST_GRID_FOR_MANY))
-    grid = min(GRID_POINT * n_points, largest_grid)
-    points = LAYOUT_POINT * n_points + grid
+def layout_stage(n_points: int, n_entries: float, item: int, most_nodes: int, extra: float = 0.0) -> float:
+    """Return the peak memory of the layout: a copy of P with entries of `item` bytes, and `extra` bytes per entry.
+
+    The padded grid has at most `most_nodes` nodes.
+    """
+    points = LAYOUT_POINT * n_points + min(GRID_POINT * n_points, GRID_NODE * most_nodes)
     copy = max(n_entries * (INDEX + item) + points, SUM_ENTRY * min(n_entries, ENTRIES_AT_ONCE))
     return copy + n_entries * extra + freed_bytes(n_points)
 

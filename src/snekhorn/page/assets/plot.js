@@ -6,7 +6,7 @@ const state = {
   color: header.color, // index of a column, or null
   coloring: null,
   layout: 0, // index of the layout shown
-  filters: new Map(), // by index of the column
+  filters: new Map(), // by index of the column, or null for the legend of no column
   visible: null, // for each point, whether it passes all filters; null if there are none
   selection: [],
   detailed: null, // the point whose details are shown

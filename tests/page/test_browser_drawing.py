@@ -86,7 +86,23 @@ def test_the_background_is_grey_and_behind_whatever_the_colour(opened, tmp_path)
     page.evaluate("window.snekhorn.scatterplot.select(Array.from({ length: 62 }, (_, row) => row))")
     page.select_option("#color", label="number")
     wait_until(page, lambda: page.locator("#breakdown dt").all_text_contents()[3:] == ["missing", "old"])
-    assert page.locator("#breakdown dd").all_text_contents()[3:] == ["1", "59"]
+    assert page.locator("#breakdown dd").all_text_contents() == ["0", "2.75", "5.5", "1", "59"]
+
+
+def test_the_background_of_many_points_is_behind(opened, tmp_path):
+    """The drawing order of many points does not depend on their colours."""
+    Z = np.concatenate([np.zeros((60, 2)), [[-1.0, -1.0], [1.0, 1.0]]])
+    file = tmp_path / "page.html"
+    write_page(file, Z, {"points": ["old"] * 30 + ["new"] + ["old"] * 29 + ["new"] * 2}, background=("points", "old"))
+    text = file.read_text()
+    assert text.count("const ORDERED = 200000;") == 1
+    file.write_text(text.replace("const ORDERED = 200000;", "const ORDERED = 10;"))
+    page = opened(file)
+    settle(page)
+    order = page.evaluate("Array.from(window.snekhorn.scatterplot.get('pointOrder'))")
+    assert sorted(order) == list(range(62))
+    assert set(order[-3:]) == {30, 60, 61}
+    assert np.ptp(pixel(page, 30)) > 20
 
 
 def test_categories_have_the_colours_of_the_metadata(opened, tmp_path):

@@ -145,3 +145,28 @@ def test_durations_are_written_in_units(opened, tmp_path):
     wait_until(
         page, lambda: page.locator("#legend .ends span").all_inner_texts() == ["09:00:00", "09:02:00", "09:04:00"]
     )
+
+
+ROUNDED = [
+    (59.7, 4, "59.7 s"),
+    (59.9999999, 4, "1 min"),
+    (119.7, 4, "2 min"),
+    (3599.4, 4, "59 min 59 s"),
+    (3599.7, 4, "1 h"),
+    (-3599.7, 2, "-1 h"),
+    (86399.7, 4, "1 d"),
+    (86369, 2, "23 h 59 min"),
+    (86371, 2, "1 d"),
+    (2 * 86400 - 1, 2, "2 d"),
+]
+
+
+def test_rounded_durations_carry_into_larger_units(opened, tmp_path):
+    metadata = {"wait": pa.array([1, 5000], pa.duration("s")), "hour": pa.array([1, 5000], pa.time32("s"))}
+    write_page(tmp_path / "page.html", np.eye(2), metadata)
+    page = opened(tmp_path / "page.html")
+    script = """(cases) => cases.map(([seconds, largest]) =>
+      Object.assign(Object.create(window.snekhorn.columns[0]), { largest }).format(seconds))"""
+    assert page.evaluate(script, [case[:2] for case in ROUNDED]) == [text for _, _, text in ROUNDED]
+    times = page.evaluate("[86398.6, 86399.6].map((seconds) => window.snekhorn.columns[1].format(seconds))")
+    assert times == ["23:59:59", "23:59:59"]

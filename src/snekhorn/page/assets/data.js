@@ -191,7 +191,9 @@ class Column {
 
 // Format a limit of a scale, which may lie between the values of the column, with fewer digits than a value.
 function formatNumber(column, value) {
-  if (column.kind === "duration") return column.clock ? timeOfDay(value, 0) : duration(value, { digits: 0, largest: 2 });
+  if (column.kind === "duration") {
+    return column.clock ? timeOfDay(value, 0) : duration(value, { digits: 0, largest: 2 });
+  }
   return column.whole && !Number.isInteger(value) ? short(value) : column.format(value);
 }
 

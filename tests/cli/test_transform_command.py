@@ -1,5 +1,8 @@
 """snekhorn transform, with models saved by `embed`: new points get the same preprocessing as the training points."""
 
+import tracemalloc
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,8 +13,9 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 import snekhorn as package
+from snekhorn.cli.transform_command import _write_page
 from snekhorn.geometry.preprocessing import Preprocessing
-from snekhorn.io import read_layouts, read_table
+from snekhorn.io import Layouts, read_layouts, read_table
 
 from ..page.reading import Page
 from .conftest import N
@@ -196,7 +200,7 @@ def test_an_empty_entry_of_obsm_is_not_the_default(folder, snekhorn):
     assert "cells.h5ad has no obsm['']" in result.stderr
 
 
-def test_new_points_are_drawn_above_the_others(folder, as_json):
+def test_new_points_are_drawn_above_the_others(folder, as_json, snekhorn, monkeypatch):
     as_json("embed", "digits.csv", *LABELS, "--out", "t.npy", "--save-model", "m.npz", *FAST[:-1])
     table = arrow_csv.read_csv("digits.csv")
     arrow_csv.write_csv(table.slice(0, 20), "new.csv")
@@ -211,6 +215,21 @@ def test_new_points_are_drawn_above_the_others(folder, as_json):
     names = [column["name"] for column in page.header["columns"]]
     assert page.header["background"] == {"column": names.index("points"), "value": "training points"}
     assert page.column(names[page.header["ids"]])[1][N - 1 :: 20] == [f"training {N - 1}", "d19"]
+    monkeypatch.setattr("snekhorn.page.html_page.MAX_POINTS", 100)
+    notes = snekhorn("transform", "m.npz", "new.csv", *LABELS, "--out", "again.csv", "--html", "again.html").stderr
+    assert f"a random sample of 100 of the {N + 20} points, with all 20 new points" in notes
+
+
+def test_a_page_of_many_training_points_needs_no_python_object_for_each(monkeypatch):
+    shown = {}
+    monkeypatch.setattr("snekhorn.page.write_page", lambda _, Z, metadata, **options: shown.update(Z=Z, table=metadata))
+    old, placed = np.zeros((100_000, 2)), Layouts({"": np.ones((2, 2))}, pa.table({"digit": [3, 4]}))
+    tracemalloc.start()
+    _write_page(placed, old, Path("page.html"), label=None, id=None, title="")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert shown["table"]["name"].to_pylist()[99_999:] == ["training 99999", "new 0", "new 1"]
+    assert peak < 2 * old.nbytes  # a text takes 64 bytes per point
 
 
 def test_only_flat_layouts_are_drawn(folder, snekhorn, files):

@@ -67,3 +67,13 @@ def test_the_place_of_a_missing_value_is_named(fit):
 def test_missing_values_among_objects_are_called_that(fit, values, text):
     with pytest.raises(InputError, match=f"^X contains {text}; NaN and infinity"):
         fit(FRAME.assign(d=values))
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_the_values_of_numeric_columns_are_not_looked_at_one_by_one(monkeypatch, kind):
+    seen = []
+    monkeypatch.setattr("snekhorn.geometry.inputs.is_missing", lambda value: seen.append(value) or value is None)
+    frame = kind({**{name: FRAME[name].to_numpy() for name in FRAME}, "i": range(20), "kind": ["u"] * 20})
+    with pytest.raises(InputError, match="column 'kind' of X holds text"):
+        TSNEkhorn().fit(frame)
+    assert seen == ["u"]

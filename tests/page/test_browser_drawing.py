@@ -79,10 +79,30 @@ def test_the_background_is_grey_and_behind_whatever_the_colour(opened, tmp_path)
         settle(page)
         color = pixel(page, 30)
         assert np.ptp(color) > 20, f"{column}: {color} is grey"
+    page.click("#legend button:has-text('other points')")
+    page.select_option("#color", label="kind")
+    page.click("#filters button[aria-label='Remove the filter of points: other points']")
+    wait_until(page, lambda: page.locator("#count").inner_text() == "62 points")
     page.evaluate("window.snekhorn.scatterplot.select(Array.from({ length: 62 }, (_, row) => row))")
     page.select_option("#color", label="number")
     wait_until(page, lambda: page.locator("#breakdown dt").all_text_contents()[3:] == ["missing", "old"])
-    assert page.locator("#breakdown dd").all_text_contents()[3:] == ["1", "59"]
+    assert page.locator("#breakdown dd").all_text_contents() == ["0", "2.75", "5.5", "1", "59"]
+
+
+def test_the_background_of_many_points_is_behind(opened, tmp_path):
+    """The drawing order of many points does not depend on their colours."""
+    Z = np.concatenate([np.zeros((60, 2)), [[-1.0, -1.0], [1.0, 1.0]]])
+    file = tmp_path / "page.html"
+    write_page(file, Z, {"points": ["old"] * 30 + ["new"] + ["old"] * 29 + ["new"] * 2}, background=("points", "old"))
+    text = file.read_text()
+    assert text.count("const ORDERED = 200000;") == 1
+    file.write_text(text.replace("const ORDERED = 200000;", "const ORDERED = 10;"))
+    page = opened(file)
+    settle(page)
+    order = page.evaluate("Array.from(window.snekhorn.scatterplot.get('pointOrder'))")
+    assert sorted(order) == list(range(62))
+    assert set(order[-3:]) == {30, 60, 61}
+    assert np.ptp(pixel(page, 30)) > 20
 
 
 def test_categories_have_the_colours_of_the_metadata(opened, tmp_path):
@@ -125,3 +145,28 @@ def test_durations_are_written_in_units(opened, tmp_path):
     wait_until(
         page, lambda: page.locator("#legend .ends span").all_inner_texts() == ["09:00:00", "09:02:00", "09:04:00"]
     )
+
+
+ROUNDED = [
+    (59.7, 4, "59.7 s"),
+    (59.9999999, 4, "1 min"),
+    (119.7, 4, "2 min"),
+    (3599.4, 4, "59 min 59 s"),
+    (3599.7, 4, "1 h"),
+    (-3599.7, 2, "-1 h"),
+    (86399.7, 4, "1 d"),
+    (86369, 2, "23 h 59 min"),
+    (86371, 2, "1 d"),
+    (2 * 86400 - 1, 2, "2 d"),
+]
+
+
+def test_rounded_durations_carry_into_larger_units(opened, tmp_path):
+    metadata = {"wait": pa.array([1, 5000], pa.duration("s")), "hour": pa.array([1, 5000], pa.time32("s"))}
+    write_page(tmp_path / "page.html", np.eye(2), metadata)
+    page = opened(tmp_path / "page.html")
+    script = """(cases) => cases.map(([seconds, largest]) =>
+      Object.assign(Object.create(window.snekhorn.columns[0]), { largest }).format(seconds))"""
+    assert page.evaluate(script, [case[:2] for case in ROUNDED]) == [text for _, _, text in ROUNDED]
+    times = page.evaluate("[86398.6, 86399.6].map((seconds) => window.snekhorn.columns[1].format(seconds))")
+    assert times == ["23:59:59", "23:59:59"]

@@ -163,6 +163,20 @@ def test_many_points_are_sampled(rng):
         assert Page(whole).header["n"] == Page(whole).header["total"] == 1000
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())])
+def test_only_the_background_is_sampled_if_the_others_fit(rng, kind):
+    points = np.array(["old"] * 500 + [None, "new"] * 2 + ["old"] * 496)
+    table = pa.table({"points": pa.array(points.tolist()).cast(kind)})
+    page = Page(written(rng.normal(size=(1000, 2)), table, background=("points", "old"), max_points=10))
+    rows = np.array(page.column("row")[1], dtype=int)
+    assert page.header["total"] == 1000
+    assert len(set(rows)) == 10
+    assert {500, 501, 502, 503} < set(rows)
+    assert rows.min() < 500 < 503 < rows.max()
+    few = Page(written(rng.normal(size=(1000, 2)), table, background=("points", "old"), max_points=3))
+    assert set(few.column("row")[1]) < {500, 501, 502, 503}
+
+
 def test_bad_numbers_of_points(Z):
     with pytest.raises(InputError, match="max_points must be"):
         written(Z, max_points=0)
@@ -176,9 +190,20 @@ def test_bad_numbers_of_points(Z):
             ("points", "odl"),
             r"background=\('points', 'odl'\), but column 'points' has no text 'odl'; did you mean 'old'",
         ),
-        (("number", 1), "column 'number' has no text 1; available: none"),
+        (("number", 1), "column 'number' has type int64; pass a column of text"),
+        (("points", 1), "column 'points' has no text 1; available: 'old', 'new'"),
+        ("points", r"background must be \(column, value\), got 'points'; pass a text column and a value of it"),
+        ("ab", r"background must be \(column, value\), got 'ab'"),
     ],
 )
 def test_a_background_is_a_text_of_a_column(Z, background, message):
     with pytest.raises(InputError, match=message):
         written(Z, {"points": ["old", "new", "new"] * 3, "number": range(9)}, background=background)
+
+
+def test_similar_texts_of_a_background_are_sought_among_a_few(monkeypatch):
+    sought = []
+    monkeypatch.setattr("snekhorn.page.html_page.did_you_mean", lambda _, known: sought.extend(known) or "")
+    with pytest.raises(InputError, match="has no text 'x'"):
+        written(np.zeros((5000, 2)), {"name": [f"name {i}" for i in range(5000)]}, background=("name", "x"))
+    assert len(sought) == 1000

@@ -150,3 +150,9 @@ def test_images_are_a_column_of_text():
         written(np.eye(2), {"photo": ["a", "b"]}, images="photos")
     with pytest.raises(InputError, match="column 'photo' has type int64, but images are given by paths or data URIs"):
         written(np.eye(2), {"photo": [1, 2]}, images="photo")
+
+
+def test_images_in_the_metadata_are_no_background():
+    uri = as_uri(encoded((1, 0, 0)))
+    with pytest.raises(InputError, match="background='photo' is not a column of metadata"):
+        written(np.eye(2), {"photo": [uri, uri], "n": [1, 2]}, images="photo", background=("photo", uri))

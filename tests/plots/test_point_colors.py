@@ -192,6 +192,8 @@ def test_dates_are_a_colour_scale(unit):
         (np.array([250, 500, "NaT"], "timedelta64[ns]"), "seconds", [2.5e-7, 5e-7, np.nan]),
         (pd.Series(pd.to_timedelta(["90min", "36h", None])), "hours", [1.5, 36.0, np.nan]),
         ([timedelta(hours=1), timedelta(hours=6), None], "hours", [1.0, 6.0, np.nan]),
+        ([np.timedelta64(90, "m"), np.timedelta64(6, "h"), np.timedelta64("NaT")], "hours", [1.5, 6.0, np.nan]),
+        ([np.timedelta64(250, "ns"), timedelta(seconds=1), None], "seconds", [2.5e-7, 1.0, np.nan]),
     ],
 )
 def test_durations_are_a_colour_scale_in_a_suitable_unit(values, unit, expected):

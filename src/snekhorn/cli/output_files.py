@@ -86,11 +86,11 @@ def default_outputs(input: Path, method: str) -> Outputs:
     return Outputs(Path(f"{stem}.parquet"), Path(f"{stem}.png"), Path(f"{stem}.html"))
 
 
-def note_page(run: Session, n: int, *, data: bool) -> None:
+def note_page(run: Session, n: int, *, data: bool, n_new: int = 0) -> None:
     """Print notes if the page does not show everything: a sample of n points, or no neighbours in the data."""
     from ..page import sample_note
 
-    if (note := sample_note(n)) is not None:
+    if (note := sample_note(n, n_new=n_new)) is not None:
         run.note(note)
     elif data and n > MAX_COMPARED:
         run.note(f"the page shows no neighbours in the data, because there are more than {MAX_COMPARED:,} points")

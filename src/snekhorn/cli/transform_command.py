@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import typer
 
 from ..errors import InputError
@@ -97,7 +98,7 @@ def transform(
                 background=old,
             )
         if html is not None:
-            note_page(run, len(old) + len(Z), data=False)
+            note_page(run, len(old) + len(Z), data=False, n_new=len(Z))
             writers[html] = partial(_write_page, placed, old, label=roles.label, id=table.id, title=input.name)
         write_each(run, writers)
         files = {kind: str(path) for kind, path in outputs.paths.items()}
@@ -156,14 +157,15 @@ def _write_page(placed: Layouts, old: Any, file: Path, *, label: str | None, id:
 
     metadata, n_new = placed.metadata, len(placed.only)
     ids = range(n_new) if id is None else decoded(metadata.column(id)).to_pylist()
-    names = [
-        *(f"training {row}" for row in range(len(old))),
-        *(f"new {row}" if id is None else str(row) for row in ids),
-    ]
+    rows = pa.array(np.arange(len(old))).cast(pa.string())
+    old_names = pc.binary_join_element_wise("training", rows, " ")  # without a Python object per training point
+    new_names = pa.array([f"new {row}" if id is None else str(row) for row in ids], pa.string())
+    codes = pa.array(np.repeat(np.array([0, 1], dtype=np.int8), [len(old), n_new]))
+    kinds = pa.DictionaryArray.from_arrays(codes, [TRAINING, "new points"])
     name, kind = id or _free_name("name", metadata), _free_name("points", metadata)
     columns: dict[pa.Field, Any] = {
-        pa.field(name, pa.string()): pa.array(names),
-        pa.field(kind, pa.string()): pa.array([TRAINING] * len(old) + ["new points"] * n_new),
+        pa.field(name, pa.string()): pa.chunked_array([old_names, new_names]),
+        pa.field(kind, kinds.type): kinds,
     }
     for field, column in zip(metadata.schema, metadata.columns, strict=True):
         if field.name != id:

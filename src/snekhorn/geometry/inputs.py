@@ -76,7 +76,8 @@ def naming_column(X: Any, name: str) -> Iterator[None]:
 
 def _first_other(values: Any) -> Any:
     """Return the first value of a column that is neither a number nor missing; None if there is none."""
-    if getattr(values.dtype, "kind", "O") in "biuf":
+    is_numeric = getattr(values.dtype, "is_numeric", None)  # polars
+    if getattr(values.dtype, "kind", "O") in "biuf" or (is_numeric is not None and is_numeric()):
         return None
     return next((value for value in values if not is_missing(value) and not _is_number(value)), None)
 

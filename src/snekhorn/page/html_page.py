@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..colors import DISTINCT, MISSING, OKABE_ITO, continuous, palette_of
@@ -35,6 +36,8 @@ SCRIPTS = (
     *("data.js", "images.js", "legend.js", "filters.js", "plot.js", "names.js", "frame_rate.js"),
     *("interaction.js", "details.js", "main.js"),
 )
+
+SUGGESTED = 1000  # texts among which a similar one is suggested; comparing with more would take long
 
 AUTO = "auto"  # colour by a column that the page chooses
 RECALL = "neighbour recall"  # column for the fraction of neighbours in the data that the layout preserves
@@ -58,7 +61,8 @@ def write_page(  # noqa: PLR0913
 ) -> None:
     """Write a two-dimensional layout, or several of the same points, as one self-contained HTML file.
 
-    If there are more than `max_points` points, the page shows a random sample of them, and says so.
+    If there are more than `max_points` points, the page shows a random sample of them, and says so. The points of
+    the background are left out first.
 
     Parameters
     ----------
@@ -103,11 +107,11 @@ def write_page(  # noqa: PLR0913
     ids = index if ids is None else ids
     chosen = None if color == AUTO and AUTO not in metadata.column_names else color
     _check_columns(metadata, color=chosen, ids=ids, images=images if isinstance(images, str) else None)
-    _check_background(metadata, background)
+    behind = None if background is None else _background_points(metadata, background)
     data = None if data is None else check_data(data, n)
     summaries = _summaries(layouts, summary)
     if max_points is not None and n > check_count(max_points, "max_points"):
-        rows = sampled_rows(n, max_points)
+        rows = sampled_rows(n, max_points, behind)
         layouts = {name: each[rows] for name, each in layouts.items()}
         metadata = metadata.take(pa.array(rows)) if metadata.num_columns else metadata
         data = None if data is None else data[rows]
@@ -117,7 +121,7 @@ def write_page(  # noqa: PLR0913
     thumbnails = read_thumbnails(metadata, images, folder=image_folder) if isinstance(images, str) else images
     if thumbnails is not None and thumbnails.inline_column in metadata.column_names:
         metadata = metadata.drop_columns(thumbnails.inline_column)
-        _check_columns(metadata, color=chosen, ids=ids)
+        _check_columns(metadata, color=chosen, ids=ids, background=background and background[0])
     neighbors = None if data is None else data_neighbors(data, layouts.values(), metric=metric)
     header = {
         "n": len(next(iter(layouts.values()))),
@@ -151,16 +155,24 @@ def _check_columns(metadata: pa.Table, **names: str | None) -> None:
             raise InputError(f"{parameter}={name!r} is not a column of metadata; {remedy}")
 
 
-def _check_background(metadata: pa.Table, background: tuple[str, str] | None) -> None:
-    """Raise if there are no points to show behind the others."""
-    if background is None:
-        return
+def _background_points(metadata: pa.Table, background: Any) -> NDArray[np.bool_]:
+    """Return whether each point is shown behind the others; raise if none is."""
+    if not isinstance(background, tuple | list) or len(background) != 2:
+        raise InputError(
+            f"background must be (column, value), got {background!r}; pass a text column and a value of it."
+        )
     name, value = background
     _check_columns(metadata, background=name)
-    values = metadata.column(name).unique().to_pylist()
-    if value not in values or not isinstance(value, str):
-        remedy = did_you_mean(str(value), [text for text in values if isinstance(text, str)])
+    column = metadata.column(name)
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
+        raise InputError(f"background={background!r}, but column {name!r} has type {kind}; pass a column of text.")
+    texts = column.cast(kind).cast(pa.string())
+    behind = np.asarray(pc.fill_null(pc.equal(texts, str(value)), fill_value=False))
+    if not isinstance(value, str) or not behind.any():
+        remedy = did_you_mean(str(value), texts.unique().drop_null()[:SUGGESTED].to_pylist())
         raise InputError(f"background={background!r}, but column {name!r} has no text {value!r}; {remedy}")
+    return behind
 
 
 def _summaries(layouts: Iterable[str], summary: Mapping[str, Any] | None) -> dict[str, list[list[str]]]:
@@ -174,9 +186,12 @@ def _summaries(layouts: Iterable[str], summary: Mapping[str, Any] | None) -> dic
     return {name: [[str(k), str(v)] for k, v in found.items()] for name, found in facts.items()}
 
 
-def sample_note(n: int) -> str | None:
-    """Return a note that the page shows a sample, if n points are too many for it."""
-    return f"the page shows a random sample of {MAX_POINTS:,} of the {n:,} points" if n > MAX_POINTS else None
+def sample_note(n: int, *, n_new: int = 0) -> str | None:
+    """Return a note that the page shows a sample, if n points, of which some are new, are too many for it."""
+    if n <= MAX_POINTS:
+        return None
+    new = f", with all {n_new:,} new points" if 0 < n_new <= MAX_POINTS else ""
+    return f"the page shows a random sample of {MAX_POINTS:,} of the {n:,} points{new}"
 
 
 def _opened(file: str | os.PathLike[str] | BinaryIO) -> AbstractContextManager[BinaryIO]:

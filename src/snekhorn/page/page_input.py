@@ -145,8 +145,13 @@ def _as_column(name: str, values: Any) -> Any:
         return pa.array([None if is_missing(value) else str(value) for value in values], pa.string())
 
 
-def sampled_rows(n: int, size: int) -> NDArray[np.int64]:
-    """Draw some of n rows, always the same, in increasing order."""
+def sampled_rows(n: int, size: int, behind: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+    """Draw some of n rows, always the same, in increasing order; those of the background only if the others fit."""
+    if behind is not None:
+        front, back = np.flatnonzero(~behind), np.flatnonzero(behind)
+        if len(front) >= size:
+            return front[sampled_rows(len(front), size)]
+        return np.sort(np.concatenate([front, back[sampled_rows(len(back), size - len(front))]]))
     return np.sort(np.random.default_rng(0).choice(n, size, replace=False))
 
 

@@ -168,8 +168,8 @@ def _as_array(values: Any) -> NDArray[Any]:
     present = {type(value) for value in array.tolist() if not _is_missing(value)}
     if present and all(issubclass(kind, date) for kind in present):
         return _calendar_dates(np.array([_date(value) for value in array.tolist()], dtype="datetime64[us]"))
-    if present and all(issubclass(kind, timedelta) for kind in present):
-        return np.array([None if _is_missing(value) else value for value in array.tolist()], dtype="timedelta64[us]")
+    if present and all(issubclass(kind, timedelta | np.timedelta64) for kind in present):  # the latter is also Real
+        return np.array([None if _is_missing(value) else value for value in array.tolist()], dtype="timedelta64")
     if any(issubclass(kind, bool) or not issubclass(kind, Real) for kind in present):
         return array
     numbers = np.array([np.nan if _is_missing(value) else value for value in array.tolist()])

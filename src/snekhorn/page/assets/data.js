@@ -83,15 +83,24 @@ function clockTime(seconds, digits) {
 const pad = (number, width) => String(number).padStart(width, "0");
 const UNITS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
 
+// No time of day is rounded up to midnight, which would be on the next day.
+const timeOfDay = (seconds, digits) => clockTime(Math.min(seconds, 86400 - 10 ** -digits), digits);
+
 // Return a duration in days, hours, minutes and seconds, or in the two largest of them.
 function duration(seconds, { digits, largest = UNITS.length }) {
   const size = Math.abs(seconds);
-  if (size < 60) return `${short(seconds)} s`;
-  const first = UNITS.findIndex(([, unit]) => size >= unit);
-  const used = UNITS.slice(first, first + largest);
-  const [last, smallest] = used[used.length - 1];
-  const step = last === "s" ? 10 ** -digits : smallest;
-  let rest = Math.round(size / step) * step;
+  if (Number(size.toPrecision(5)) < 60) return `${short(seconds)} s`;
+  const unitsOf = (value) => {
+    const first = UNITS.findIndex(([, unit]) => value >= unit);
+    return UNITS.slice(first, first + largest);
+  };
+  const rounded = (units) => {
+    const [name, unit] = units[units.length - 1];
+    return name === "s" ? Math.round(size * 10 ** digits) / 10 ** digits : Math.round(size / unit) * unit;
+  };
+  const used = unitsOf(rounded(unitsOf(size))); // rounding may reach a larger unit
+  const [last] = used[used.length - 1];
+  let rest = rounded(used);
   const parts = used.map(([name, unit]) => {
     const number = name === last ? Number((rest / unit).toFixed(digits)) : Math.floor(rest / unit);
     rest -= number * unit;
@@ -155,7 +164,7 @@ class Column {
     const value = this.value(row);
     if (value === null) return null;
     if (this.kind === "time") return time(value, this);
-    if (this.kind === "duration") return clockTime(value, this.digits);
+    if (this.kind === "duration") return (this.clock ? timeOfDay : clockTime)(value, this.digits);
     return this.type === "f4" && !this.whole ? exactSingle(value) : String(value);
   }
 
@@ -166,7 +175,7 @@ class Column {
 
   format(value) {
     if (this.kind === "time") return time(value, this);
-    if (this.kind === "duration") return this.clock ? clockTime(value, this.digits) : duration(value, this);
+    if (this.kind === "duration") return this.clock ? timeOfDay(value, this.digits) : duration(value, this);
     if (this.kind === "recall") return value.toFixed(2);
     return this.isCategory || this.whole ? String(value) : short(value);
   }
@@ -182,7 +191,9 @@ class Column {
 
 // Format a limit of a scale, which may lie between the values of the column, with fewer digits than a value.
 function formatNumber(column, value) {
-  if (column.kind === "duration") return column.clock ? clockTime(value, 0) : duration(value, { digits: 0, largest: 2 });
+  if (column.kind === "duration") {
+    return column.clock ? timeOfDay(value, 0) : duration(value, { digits: 0, largest: 2 });
+  }
   return column.whole && !Number.isInteger(value) ? short(value) : column.format(value);
 }
 

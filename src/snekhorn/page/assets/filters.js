@@ -85,12 +85,13 @@ function drawFilters() {
   const others = [...state.filters].filter(([index]) => index !== state.color);
   byId("filters").hidden = others.length === 0;
   byId("filters").replaceChildren(...others.map(([index, { text }]) => {
+    const name = columns[index]?.name ?? "points"; // the legend of no column shows the background and other points
     const button = make("button", "chip");
     const label = make("span", "label");
-    label.append(make("b", "", columns[index].name), ` ${text}`);
-    label.title = `${columns[index].name}: ${text}`;
+    label.append(make("b", "", name), ` ${text}`);
+    label.title = `${name}: ${text}`;
     button.append(label, make("span", "remove", "×"));
-    button.setAttribute("aria-label", `Remove the filter of ${columns[index].name}: ${text}`);
+    button.setAttribute("aria-label", `Remove the filter of ${name}: ${text}`);
     button.addEventListener("click", () => setFilter(index, null));
     return button;
   }));

@@ -91,7 +91,8 @@ function percent(number) {
 
 function numberBreakdown() {
   const column = columns[state.color];
-  const values = Array.from(state.selection, (row) => column.value(row)).filter((value) => value !== null);
+  const front = state.selection.filter((row) => !isBehind(row));
+  const values = Array.from(front, (row) => column.value(row)).filter((value) => value !== null);
   const facts = make("dl");
   if (values.length) {
     const [low, high] = extent(values);

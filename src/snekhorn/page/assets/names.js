@@ -1,5 +1,5 @@
 // Names of categories on the map, as in a picture: each at its densest place. By default they are written if there are
-// a few categories, not only one, and each dominates some region.
+// 2 to 12 categories, and each dominates some region.
 
 const NAMED = 12; // categories that are named by default
 const BINS = 64; // per side, for the density of each category

@@ -6,7 +6,7 @@ const state = {
   color: header.color, // index of a column, or null
   coloring: null,
   layout: 0, // index of the layout shown
-  filters: new Map(), // by index of the column
+  filters: new Map(), // by index of the column, or null for the legend of no column
   visible: null, // for each point, whether it passes all filters; null if there are none
   selection: [],
   detailed: null, // the point whose details are shown
@@ -80,6 +80,9 @@ function backToFront() {
   return rows.flat();
 }
 
+// The same for the background alone, which does not depend on the colours.
+const backgroundFirst = () => [...shuffled.filter(isBehind), ...shuffled.filter((row) => !isBehind(row))];
+
 const pointSize = () => state.size * Math.max(1.25, Math.min(8, 60 * header.n ** -0.28));
 
 // The more points lie on top of each other in dense regions, the more transparent they are.
@@ -106,7 +109,7 @@ function createPlot() {
     pointSize: pointSize(),
     pointSizeSelected: 1,
     pointOutlineWidth: 2,
-    pointOrder: shuffled,
+    pointOrder: background ? backgroundFirst() : shuffled,
     opacity: opacity(distance),
     opacityInactiveScale: DIMMED.several[0],
     opacityInactiveMax: DIMMED.several[1],

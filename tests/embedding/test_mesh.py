@@ -45,7 +45,7 @@ def test_near_and_far_part_together_are_the_kernel(accuracy, d, radius):
 
 
 def test_float32_resolves_near_points_of_wide_layouts():
-    places = fitted(uniform(50, 2), 15_000.0)
+    places = fitted(uniform(50, 2), 7500.0)
     Z, charges = np.repeat(places, 40, axis=0) + fitted(uniform(2000, 2, seed=1), 12.0), _charges(2000)
     mesh = _mesh(Z, 100.0)
     assert mesh.dtype == np.float32

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from snekhorn.embedding.charge_grid import GridSums
 from snekhorn.embedding.charge_sums import Kernel
 from snekhorn.runtime.execution import Threads
 
@@ -93,3 +94,16 @@ def plain_divergence(P, Q):
     """KL(P | Q) per point."""
     there = P > 0.0
     return float(np.sum(P[there] * np.log(P[there] / Q[there]))) / len(P)
+
+
+def random_charges(n, seed=1):
+    """Return charges between 0.05 and 1."""
+    return np.random.default_rng(seed).uniform(0.05, 1.0, size=n)
+
+
+def meshes_of(*layouts):
+    """Yield the mesh that the same sums use for each layout in turn."""
+    grid = GridSums(Kernel.STUDENT, ONE_THREAD)
+    for Z in layouts:
+        grid(Z, np.ones(len(Z)))
+        yield grid._mesh

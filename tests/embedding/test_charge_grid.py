@@ -7,11 +7,11 @@ from snekhorn.embedding import charge_grid as module
 from snekhorn.embedding import mesh_size
 from snekhorn.embedding.charge_grid import GridSums
 from snekhorn.embedding.charge_sums import SMALLEST, DirectSums, Kernel
-from snekhorn.embedding.mesh_size import DEFAULT, TIGHT, widest_extent
+from snekhorn.embedding.mesh_size import DEFAULT, TIGHT
 from snekhorn.errors import NumericalOverflowError
 from snekhorn.runtime.execution import MIN_WORK_FOR_THREADS, Threads
 
-from .layouts_and_sums import ONE_THREAD, blobs, curve, error, fitted, plain_sums, uniform
+from .layouts_and_sums import ONE_THREAD, blobs, curve, error, fitted, meshes_of, plain_sums, random_charges, uniform
 
 N = 1500
 SPANS = [0.01, 0.3, 3.0, 30.0, 120.0, 500.0]
@@ -21,10 +21,6 @@ BOUNDS = {DEFAULT: (2e-4, 5e-3), TIGHT: (1e-6, 1e-5)}
 both_kernels = pytest.mark.parametrize("kernel", Kernel)
 all_dimensions = pytest.mark.parametrize("d", [1, 2, 3])
 both_accuracies = pytest.mark.parametrize("accuracy", BOUNDS, ids=["default", "tight"])
-
-
-def _charges(n, seed=1):
-    return np.random.default_rng(seed).uniform(0.05, 1.0, size=n)
 
 
 def _errors(grid, Z, charges):
@@ -48,7 +44,7 @@ def test_errors_are_below_the_documented_bounds(kernel, accuracy, d, span):
     grid = GridSums(kernel, ONE_THREAD, accuracy)
     bound, slope_bound = BOUNDS[accuracy]
     for layout in LAYOUTS[: 3 if d < 3 else 2]:
-        phi_error, slope_error = _errors(grid, fitted(layout(N, d), span), _charges(N))
+        phi_error, slope_error = _errors(grid, fitted(layout(N, d), span), random_charges(N))
         assert phi_error < bound, layout.__name__
         assert slope_error < slope_bound, layout.__name__
         assert not grid.rough
@@ -58,7 +54,7 @@ def test_errors_are_below_the_documented_bounds(kernel, accuracy, d, span):
 @both_accuracies
 def test_charges_of_very_different_sizes(kernel, accuracy):
     Z = fitted(blobs(N, 2), 40.0)
-    errors = _errors(GridSums(kernel, ONE_THREAD, accuracy), Z, np.exp(-6.0 * _charges(N)))
+    errors = _errors(GridSums(kernel, ONE_THREAD, accuracy), Z, np.exp(-6.0 * random_charges(N)))
     assert (np.array(errors) < BOUNDS[accuracy]).all()
 
 
@@ -66,7 +62,7 @@ def test_charges_of_very_different_sizes(kernel, accuracy):
 @all_dimensions
 @both_accuracies
 def test_where_the_layout_is_does_not_matter(kernel, d, accuracy):
-    Z, charges = fitted(blobs(N, d), 20.0), _charges(N)
+    Z, charges = fitted(blobs(N, d), 20.0), random_charges(N)
     want = GridSums(kernel, ONE_THREAD, accuracy)(Z, charges)
     for shift in (0.123, -1e3, 1e6):
         found = GridSums(kernel, ONE_THREAD, accuracy)(Z + shift, charges)
@@ -94,7 +90,7 @@ def test_where_the_layout_is_does_not_matter(kernel, d, accuracy):
     ids=lambda Z: f"{len(Z)}x{Z.shape[1]} from {Z[0]} to {Z[-1]}",
 )
 def test_degenerate_layouts(kernel, accuracy, Z):
-    charges = _charges(len(Z))
+    charges = random_charges(len(Z))
     phi, slope = GridSums(kernel, ONE_THREAD, accuracy)(Z, charges)
     want, want_slope = plain_sums(kernel, Z, charges)
     bound, slope_bound = BOUNDS[accuracy]
@@ -129,42 +125,35 @@ def test_a_layout_beyond_the_bound_keeps_its_field(monkeypatch):
     """With cells wider than the kernel the sums are rough, but they do not explode."""
     monkeypatch.setattr(module, "MOST_PAIRS", 0)
     monkeypatch.setattr(mesh_size, "MOST_NODES", 2**21)
-    Z, charges = fitted(uniform(N, 1), 1e6), _charges(N)
+    Z, charges = fitted(uniform(N, 1), 1e6), random_charges(N)
     phi_error, slope_error = _errors(GridSums(Kernel.STUDENT, ONE_THREAD), Z, charges)
     assert phi_error < 0.05
     assert np.isfinite(slope_error)
 
 
-def _meshes(*layouts):
-    grid = GridSums(Kernel.STUDENT, ONE_THREAD)
-    for Z in layouts:
-        grid(Z, np.ones(len(Z)))
-        yield grid._mesh
-
-
 def test_a_mesh_is_kept_while_the_layout_fits():
     Z = fitted(uniform(200, 2), 10.0)
-    first, moved, grown, shrunk = _meshes(Z, Z + 0.1, 1.02 * Z, 0.97 * Z)
+    first, moved, grown, shrunk = meshes_of(Z, Z + 0.1, 1.02 * Z, 0.97 * Z)
     assert first is moved is grown is shrunk
 
 
 @pytest.mark.parametrize("factor", [0.5, 0.85, 1.2, 3.0])
 def test_a_mesh_is_replaced_when_the_layout_outgrows_it_or_needs_finer_cells(factor):
     Z = fitted(uniform(200, 2), 10.0)
-    first, second = _meshes(Z, factor * Z)
+    first, second = meshes_of(Z, factor * Z)
     assert first is not second
     assert second.suits(factor * Z.min(axis=0), factor * Z.max(axis=0))
 
 
 def test_a_mesh_is_replaced_when_the_layout_leaves_it():
     Z = fitted(uniform(200, 2), 10.0)
-    first, second = _meshes(Z, Z + 2.0)
+    first, second = meshes_of(Z, Z + 2.0)
     assert first is not second
 
 
 @both_kernels
 def test_a_reused_mesh_is_as_good_as_a_new_one(kernel):
-    Z, charges = fitted(blobs(N, 2), 30.0), _charges(N)
+    Z, charges = fitted(blobs(N, 2), 30.0), random_charges(N)
     grid = GridSums(kernel, ONE_THREAD)
     grid(Z, charges)
     mesh = grid._mesh
@@ -178,7 +167,7 @@ def test_a_reused_mesh_is_as_good_as_a_new_one(kernel):
 @both_accuracies
 @pytest.mark.parametrize("span", [0.3, 30.0])
 def test_a_frozen_field_at_other_places(kernel, d, accuracy, span):
-    Z, charges = fitted(blobs(N, d), span), _charges(N)
+    Z, charges = fitted(blobs(N, d), span), random_charges(N)
     positions = Z.min(axis=0) + uniform(700, d, seed=5) * np.ptp(Z, axis=0)
     field = GridSums(kernel, ONE_THREAD, accuracy).freeze(Z, charges)
     assert field.kernel is kernel
@@ -191,7 +180,7 @@ def test_a_frozen_field_at_other_places(kernel, d, accuracy, span):
 @both_kernels
 @all_dimensions
 def test_a_frozen_field_outside_the_layout(kernel, d):
-    Z, charges = fitted(uniform(300, d), 6.0), _charges(300)
+    Z, charges = fitted(uniform(300, d), 6.0), random_charges(300)
     positions = np.array([[3.5], [5.0], [-20.0], [1e3], [1e9]]) * np.ones(d)
     phi, slope = GridSums(kernel, ONE_THREAD).freeze(Z, charges).at(positions)
     want, want_slope = plain_sums(kernel, Z, charges, positions)
@@ -214,7 +203,7 @@ def test_a_frozen_field_where_it_is_faint(kernel, accuracy):
 @both_kernels
 @all_dimensions
 def test_others_leave_out_the_own_charge(kernel, d):
-    Z, charges = fitted(blobs(N, d), 20.0), _charges(N)
+    Z, charges = fitted(blobs(N, d), 20.0), random_charges(N)
     grid = GridSums(kernel, ONE_THREAD)
     found, want = grid.of_others(Z, charges), DirectSums(kernel, ONE_THREAD).of_others(Z, charges)
     for a, b, bound in zip(found, want, BOUNDS[DEFAULT], strict=True):
@@ -250,7 +239,7 @@ def test_fields_of_others_below_the_noise_are_positive_where_they_are_too_many(a
 @both_accuracies
 @pytest.mark.parametrize("weight", [1e5, 1e12, 1e30])
 def test_a_charge_that_is_much_larger_than_all_others(kernel, d, accuracy, weight):
-    Z, charges = fitted(blobs(N, d), 40.0), _charges(N)
+    Z, charges = fitted(blobs(N, d), 40.0), random_charges(N)
     charges[7] = weight
     grid, direct = GridSums(kernel, ONE_THREAD, accuracy), DirectSums(kernel, ONE_THREAD)
     pairs = (grid(Z, charges), direct(Z, charges)), (grid.of_others(Z, charges), direct.of_others(Z, charges))
@@ -259,124 +248,13 @@ def test_a_charge_that_is_much_larger_than_all_others(kernel, d, accuracy, weigh
     assert not grid.rough
 
 
-def _middle(n, d):
-    return fitted(blobs(n, d), 20.0)
-
-
-def _wide_layouts(n, d):
-    """Layouts wider than the grid can resolve, most of them because of a few points."""
-    rng = np.random.default_rng(4)
-    for far in (1e4, 1e6, 1e9):
-        for n_far in (1, 10, n // 3, n // 2):
-            Z = _middle(n, d)
-            Z[:n_far, 0] += far
-            yield f"{n_far} at {far:g}", Z
-        Z = _middle(n, d)
-        Z[:10] = far * rng.normal(size=(10, d))
-        yield f"10 around at {far:g}", Z
-        Z = np.zeros((n, d))
-        Z[: n // 2, -1] = far
-        yield f"two places, {far:g} apart", Z
-    yield "line", np.linspace(0.0, 3e6, n)[:, None] * np.ones(d)
-    for axis in range(d):
-        Z = 1e-3 * rng.uniform(size=(n, d))
-        Z[:, axis] = 3e4 * rng.uniform(size=n)
-        yield f"flat along {axis}", Z
-
-
-def _assert_close(found, want, bounds):
-    """Compare fields with each other, and gradients on the scale of the fields: many of them cancel."""
-    assert np.isfinite(found[0]).all()
-    assert error(found[0], want[0]) < bounds[0]
-    assert np.linalg.norm(found[1] - want[1]) < bounds[1] * max(np.linalg.norm(want[1]), 0.1 * np.linalg.norm(want[0]))
-
-
-@both_kernels
-@all_dimensions
-def test_wide_layouts(kernel, d, monkeypatch):
-    """Far points are right, and do not decide the accuracy of the others."""
-    monkeypatch.setattr(mesh_size, "MOST_NODES", 2**18)  # for speed, and for a mesh that reaches less far
-    direct, n = DirectSums(kernel, ONE_THREAD), 600
-    for name, Z in _wide_layouts(n, d):
-        grid, charges = GridSums(kernel, ONE_THREAD), _charges(n)
-        bounds = 2 * np.array(BOUNDS[DEFAULT])  # half of the points of a layout of two places coincide
-        _assert_close(grid(Z, charges), direct(Z, charges), bounds)
-        found, want = grid.of_others(Z, charges), direct.of_others(Z, charges)
-        _assert_close([a + b for a, b in zip(found, (charges, 0.0), strict=True)], direct(Z, charges), bounds)
-        lonely = want[0] < 1e-9
-        np.testing.assert_allclose(found[0][lonely], want[0][lonely], rtol=1e-9, err_msg=name)
-        positions = np.concatenate([Z[:9] + 0.1, Z[-9:] - 0.1, [np.full(d, 123.0), np.full(d, -1e8)]])
-        frozen = grid.freeze(Z, charges)
-        _assert_close(frozen.at(positions), direct.freeze(Z, charges).at(positions), 2 * bounds)
-        assert not grid.rough, name
-        assert not frozen.rough, name
-
-
-@both_kernels
-@all_dimensions
-def test_layouts_too_wide_for_all_kinds_of_sums_are_rough(kernel, d, monkeypatch):
-    monkeypatch.setattr(mesh_size, "MOST_NODES", 2**18)
-    monkeypatch.setattr(mesh_size, "COSTLIEST", 0)  # no near pairs
-    monkeypatch.setattr(module, "MOST_PAIRS", 5000)
-    found = set()
-    for _, Z in _wide_layouts(300, d):
-        grid, charges = GridSums(kernel, ONE_THREAD), _charges(300)
-        for _ in range(2):  # on a new mesh and on the last one
-            phi, slope = grid(Z, charges)
-            assert grid.rough == grid._mesh.coarse
-            assert np.isfinite(phi).all()
-            assert np.isfinite(slope).all()
-        assert grid.freeze(Z, charges).rough == grid.rough
-        found.add(grid.rough)
-    assert found == ({True, False} if d < 3 else {True})
-
-
-def test_points_a_little_too_far_away_stay_on_the_mesh(monkeypatch):
-    """Keeping them apart would take longer than a slightly larger radius."""
-    monkeypatch.setattr(mesh_size, "MOST_NODES", 2**16)
-    side = widest_extent(Kernel.STUDENT, DEFAULT, 2, 8000)
-    Z = fitted(uniform(8000, 2), 0.95 * side)
-    for distance, n_far in ((1.1 * side, 0), (1e4 * side, 1)):
-        Z[0] = distance
-        grid = GridSums(Kernel.STUDENT, ONE_THREAD)
-        grid(Z, _charges(8000))
-        assert grid.state.n_far == n_far
-        assert not grid.rough
-
-
-def test_a_mesh_is_kept_while_far_points_move():
-    Z = _middle(3000, 2)
-    Z[0] = 1e5
-    moved, inside, more, shrunk = Z + 0.1, Z.copy(), Z.copy(), 0.5 * Z
-    moved[0] = -1e7
-    inside[0] = 0.0
-    more[:2] = 1e5
-    first, second, third, fourth, fifth = _meshes(Z, moved, inside, more, shrunk)
-    assert first is second is third
-    assert third is not fourth
-    assert fourth is not fifth
-
-
-@both_kernels
-def test_threads_leave_no_trace_of_far_points(kernel):
-    n = 4000
-    Z, charges = _middle(n, 2), _charges(n)
-    Z[:20] *= 1e6
-    runs = []
-    for n_threads in (1, 2, 3):
-        grid = GridSums(kernel, Threads(n_threads))
-        runs.append((*grid(Z, charges), *grid.of_others(Z, charges), *grid.freeze(Z, charges).at(Z[::-1] + 0.01)))
-    for run in runs[1:]:
-        assert all(np.array_equal(a, b) for a, b in zip(run, runs[0], strict=True))
-
-
 @both_kernels
 @all_dimensions
 @pytest.mark.parametrize(("accuracy", "span"), [(DEFAULT, 45.0), (DEFAULT, 170.0), (TIGHT, 45.0)])
 def test_threads_leave_no_trace(kernel, d, accuracy, span):
     n = 15_000 if d < 3 else 8000
     assert n * 8 >= MIN_WORK_FOR_THREADS or d == 3
-    Z, charges = fitted(blobs(n, d), span), _charges(n)
+    Z, charges = fitted(blobs(n, d), span), random_charges(n)
     runs = []
     for n_threads in (1, 2, 4):
         grid = GridSums(kernel, Threads(n_threads), accuracy)
@@ -387,7 +265,7 @@ def test_threads_leave_no_trace(kernel, d, accuracy, span):
 
 @all_dimensions
 def test_the_order_of_points_matters_to_rounding_only(d, rng):
-    Z, charges = fitted(blobs(N, d), 20.0), _charges(N)
+    Z, charges = fitted(blobs(N, d), 20.0), random_charges(N)
     order = rng.permutation(N)
     grid = GridSums(Kernel.STUDENT, ONE_THREAD)
     for a, b in zip(grid(Z, charges), grid(Z[order], charges[order]), strict=True):

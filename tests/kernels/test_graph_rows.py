@@ -5,11 +5,13 @@ import pytest
 from scipy import sparse
 
 from snekhorn.kernels.graph_rows import (
+    append_unseen,
     breadth_first,
     count_at_least,
     count_union,
     fill_union,
     permute_rows,
+    place_rows,
     reversed_rows,
     sorted_rows,
 )
@@ -108,3 +110,24 @@ def test_rows_in_another_order_scaled_and_without_small_values(smallest, rng):
         permute_rows(start, stop, order, places, indptr, indices, values, smallest, 0.5, *new)
     want = np.where(costs >= smallest, 0.5 * costs, np.inf)[np.ix_(order, order)]
     np.testing.assert_array_equal(_full(*new), want)
+
+
+def test_points_are_appended_once_in_the_order_of_their_first_occurrence():
+    seen, order = np.array([False, True, False, False, False]), np.full(5, -1)
+    order[0] = 1
+    tail = append_unseen(np.array([3, 1, 0, 3, 0, 4]), seen, order, 1)
+    assert tail == 4
+    np.testing.assert_array_equal(order, [1, 3, 0, 4, -1])
+    np.testing.assert_array_equal(seen, [True, True, False, True, True])
+
+
+def test_rows_are_copied_to_their_places(rng):
+    (indptr, indices, values), costs = _graph(rng)
+    places = rng.permutation(N)
+    lengths = np.empty(N, dtype=np.int64)
+    lengths[places] = np.diff(indptr)
+    new_indptr = np.concatenate([[0], np.cumsum(lengths)])
+    new_indices, new_values = np.empty_like(indices), np.empty_like(values)
+    for start, stop in ((0, 7), (7, N)):
+        place_rows(start, stop, places, indptr, indices, values, new_indptr, new_indices, new_values)
+    np.testing.assert_array_equal(_full(new_indptr, new_indices, new_values)[places], costs)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..geometry.dense_cost import UNIT_SAMPLE, unit_for
 from ..geometry.neighbor_graph import MANY_POINTS, NeighborGraph
 from ..kernels import RowLoop, row_measures
+from ..kernels.graph_rows import append_unseen
 from ..runtime.execution import Threads
 from . import graph_tasks
 from .row_shuffle import permuted_pieces
@@ -143,12 +144,7 @@ class PiecedGraph(NeighborGraph):
                 tail += 1
             frontier = order[head : min(tail, head + FRONTIER_AT_ONCE)]
             head += frontier.size
-            found = self._unseen_neighbors(frontier, seen)
-            _, first = np.unique(found, return_index=True)
-            new = found[np.sort(first)]
-            order[tail : tail + new.size] = new
-            seen[new] = True
-            tail += new.size
+            tail = append_unseen(self._unseen_neighbors(frontier, seen), seen, order, tail)
         return order
 
     def permuted(self, order: NDArray[np.intp]) -> PiecedGraph:

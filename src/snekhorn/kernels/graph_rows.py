@@ -164,6 +164,18 @@ def breadth_first(indptr, indices, order):
 
 
 @compiled
+def append_unseen(found, seen, order, tail):
+    """Append the points that have not been seen to the first `tail` entries of `order`; return their new number."""
+    for k in range(found.size):
+        j = found[k]
+        if not seen[j]:
+            seen[j] = True
+            order[tail] = j
+            tail += 1
+    return tail
+
+
+@compiled
 def count_at_least(start, stop, order, indptr, values, smallest, counts):
     """Count the entries of row ``order[i]`` that are at least `smallest`, for every i."""
     for i in range(start, stop):
@@ -188,6 +200,16 @@ def permute_rows(
                 new_indices[place] = places[indices[k]]
                 new_values[place] = values[k] * scale
                 place += 1
+
+
+@compiled
+def place_rows(start, stop, places, indptr, indices, values, new_indptr, new_indices, new_values):
+    """Copy row i to row ``places[i]`` of another matrix, for every i."""
+    for i in range(start, stop):
+        shift = new_indptr[places[i]] - indptr[i]
+        for k in range(indptr[i], indptr[i + 1]):
+            new_indices[k + shift] = indices[k]
+            new_values[k + shift] = values[k]
 
 
 @compiled(fastmath=FAST)

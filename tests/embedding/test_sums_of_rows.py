@@ -20,8 +20,9 @@ def _in_pieces(Z, charges, kernel, state):
     def new_sums():
         return GridSums(kernel, ONE_THREAD, DEFAULT, state)
 
-    far = new_sums().far_part(Z, charges)
-    near = [new_sums().near_sums(Z, charges, rows) for rows in CUTS]
+    layout = new_sums().divided(Z, charges)
+    far = layout.mesh.far_part(layout.points)
+    near = [(sums := new_sums()).near_sums(sums.divided(Z, charges), rows) for rows in CUTS]
     phi, slope = (np.concatenate(x) for x in zip(*[new_sums().joined(part, far) for part in near], strict=True))
     return phi, slope, near[0].state.noted(sum(part.on_mesh.n_pairs for part in near))
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..embedding.affinity_rows import AffinityRows, negligible_below, scaled_entries, without_small
-from ..embedding.charge_grid import GridState, GridSums, RowSums
+from ..embedding.charge_grid import DividedLayout, GridState, GridSums, RowSums
 from ..embedding.charge_sums import Kernel
 from ..embedding.mesh_parts import FarPart
 from ..embedding.mesh_size import Accuracy
@@ -22,7 +23,7 @@ from .graph_tasks import rows_of
 from .workers import Array, LocalStarts, expanded, run_on_rows, worker_threads
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LayoutPart:
     """Positions and charges of the points of a piece, which all pieces need for the next step.
 
@@ -83,6 +84,9 @@ class RowsOfPiece(AffinityRows):
         run_on_rows(loop, self.rows, self.n_pairs, *args)
 
 
+_layouts: WeakKeyDictionary[LayoutPart, DividedLayout] = WeakKeyDictionary()  # by the first part of each
+
+
 def state_of_piece(rows: slice, part: LayoutPart, motion: Motion) -> tuple[LayoutPart, Motion]:
     """Return the state of a piece before the first step."""
     return part, motion
@@ -102,14 +106,8 @@ def grid_after(parts: list[LayoutPart]) -> GridState:
 @one_blas_thread()
 def far_part_of_field(parts: list[LayoutPart], settings: StepSettings) -> FarPart | None:
     """Return the far part of the field of all points, or None if the layout has overflowed."""
-    if any(part.overflowed for part in parts):
-        return None
-    execution, (Z, charges) = worker_threads(), _whole_layout(parts)
-    try:
-        largest_coordinate(Z, execution)  # raises if the layout has diverged
-        return GridSums(settings.kernel, execution, settings.accuracy, grid_after(parts)).far_part(Z, charges)
-    except NumericalOverflowError:
-        return None
+    layout = _divided_layout(parts, settings)
+    return None if layout is None else layout.mesh.far_part(layout.points)
 
 
 @one_blas_thread()
@@ -117,20 +115,16 @@ def forces_of_pairs(
     rows: slice, parts: list[LayoutPart], piece: list[Any], settings: StepSettings
 ) -> PairForces | None:
     """Return what near pairs and similar pairs of points contribute, or None if the layout has overflowed."""
-    if any(part.overflowed for part in parts):
+    layout = _divided_layout(parts, settings)
+    if layout is None:
         return None
-    execution, (Z, charges) = worker_threads(), _whole_layout(parts)
-    sums = GridSums(settings.kernel, execution, settings.accuracy, grid_after(parts))
-    try:
-        largest = largest_coordinate(Z, execution)
-        near = sums.near_sums(Z, charges, rows)
-    except NumericalOverflowError:
-        return None
+    execution, Z = worker_threads(), layout.Z
+    near = GridSums(settings.kernel, execution, settings.accuracy).near_sums(layout, rows)
     attraction = np.empty(Z.shape)  # only the rows of the piece are used
     attraction[rows] = -0.0  # adding to it then changes no bit, not even the sign of zero
     starts, indices, data = piece
     attracted = RowsOfPiece(expanded(starts, rows, len(Z)), indices, data, execution, rows)
-    student = settings.kernel is Kernel.STUDENT
+    student, largest = settings.kernel is Kernel.STUDENT, largest_coordinate(Z, execution)
     attracted.attract(Z, largest, 4.0 * settings.exaggeration, attraction, student=student)
     return PairForces(near, attraction[rows].copy())
 
@@ -179,7 +173,8 @@ def whole_step(
 @one_blas_thread()
 def far_part(layout: tuple[Array, Array], kernel: Kernel, accuracy: Accuracy, state: GridState) -> FarPart:
     """Return the far part of the field."""
-    return GridSums(kernel, worker_threads(), accuracy, state).far_part(*layout)
+    divided = GridSums(kernel, worker_threads(), accuracy, state).divided(*layout)
+    return divided.mesh.far_part(divided.points)
 
 
 @one_blas_thread()
@@ -188,7 +183,7 @@ def sums_at_rows(
 ) -> tuple[Array, Array, float, GridState]:
     """Return the field and its gradient at the points of a piece, the number of near pairs, and the new state."""
     sums = GridSums(kernel, worker_threads(), accuracy, state)
-    near = sums.near_sums(*layout, rows)
+    near = sums.near_sums(sums.divided(*layout), rows)
     phi, slope = sums.joined(near, far)
     return phi.copy(), slope.copy(), near.on_mesh.n_pairs, near.state
 
@@ -215,6 +210,20 @@ def scaled_piece(
     return LocalStarts(P.indptr.astype(np.int64)), *scaled_entries(P, scale, dtype)
 
 
-def _whole_layout(parts: list[LayoutPart]) -> tuple[Array, Array]:
-    """Return the positions and charges of all points."""
-    return np.concatenate([part.Z for part in parts]), np.concatenate([part.charges for part in parts])
+def _divided_layout(parts: list[LayoutPart], settings: StepSettings) -> DividedLayout | None:
+    """Return the layout of all points with its mesh, or None if it has overflowed.
+
+    Two tasks of a step need it on the first worker. It is kept there as long as Dask keeps the first part.
+    """
+    if any(part.overflowed for part in parts):
+        return None
+    if parts[0] not in _layouts:
+        execution = worker_threads()
+        Z, charges = np.concatenate([part.Z for part in parts]), np.concatenate([part.charges for part in parts])
+        sums = GridSums(settings.kernel, execution, settings.accuracy, grid_after(parts))
+        try:
+            largest_coordinate(Z, execution)  # raises if the layout has diverged
+            _layouts[parts[0]] = sums.divided(Z, charges)
+        except NumericalOverflowError:
+            return None
+    return _layouts[parts[0]]

@@ -17,7 +17,7 @@ from ..runtime.execution import Execution
 from .charge_sums import Array, DirectSums, Field, Kernel
 from .far_points import outside_densest_box
 from .mesh import LARGEST_CHARGE, Mesh, MeshField, MeshState, corners
-from .mesh_parts import FarPart, NearPart
+from .mesh_parts import FarPart, NearPart, SortedPoints
 from .mesh_size import DEFAULT, TIGHT, Accuracy, choose_radius, widest_extent
 
 MOST_PAIRS = 2**27  # pairs summed directly, as long as a step on a mesh of 2^24 nodes; with fewer, more sums are rough
@@ -66,6 +66,31 @@ class SumsWithState(Protocol):
 
     def restore(self, state: GridState) -> None:
         """Continue from a state."""
+
+
+@dataclass(frozen=True)
+class DividedLayout:
+    """Layout with its mesh, ready for sums at any rows.
+
+    Attributes
+    ----------
+    Z, charges : ndarray
+        The layout.
+    mesh : Mesh
+    points : SortedPoints
+        Points on the mesh.
+    apart : array of int
+        The other points.
+    state : GridState
+        State of the sums, before the near pairs are noted.
+    """
+
+    Z: Array
+    charges: Array
+    mesh: Mesh
+    points: SortedPoints
+    apart: Indices
+    state: GridState
 
 
 @dataclass(frozen=True)
@@ -137,26 +162,23 @@ class GridSums:
             phi[apart], slope[apart] = self._direct.freeze(Z, charges).at(Z[apart])
         return phi, slope
 
-    def far_part(self, Z: Array, charges: Array) -> FarPart:
-        """Return the far part of the field, which is the same for all rows."""
+    def divided(self, Z: Array, charges: Array) -> DividedLayout:
+        """Choose the mesh of a layout, and sort the points on it."""
         mesh, apart = self._divide(Z, charges)
-        if not apart.size:
-            return mesh.far_part(Z, charges)
-        near = _without(apart, len(Z))
-        return mesh.far_part(Z[near], charges[near])
+        near = _without(apart, len(Z)) if apart.size else slice(None)
+        return DividedLayout(Z, charges, mesh, mesh.sort(Z[near], charges[near]), apart, self.state)
 
-    def near_sums(self, Z: Array, charges: Array, rows: slice) -> RowSums:
+    def near_sums(self, layout: DividedLayout, rows: slice) -> RowSums:
         """Return the sums at consecutive rows, apart from the far part of the field, which `joined` adds."""
-        mesh, apart = self._divide(Z, charges)
+        mesh, Z, charges, apart = layout.mesh, layout.Z, layout.charges, layout.apart
         if not apart.size:
-            return RowSums(mesh.near_part_at_rows(Z, charges, rows), self.state)
-        near = _without(apart, len(Z))
-        own, before = near[rows], int(np.count_nonzero(near[: rows.start]))
-        near_rows = slice(before, before + int(np.count_nonzero(own)))  # they are also consecutive on the mesh
-        on_mesh = mesh.near_part_at_rows(Z[near], charges[near], near_rows)
+            targets = mesh.sort(Z[rows], charges[rows])
+            return RowSums(mesh.near_part_at(targets, layout.points), layout.state)
+        own = _without(apart, len(Z))[rows]
+        targets = mesh.sort(Z[rows][own], charges[rows][own])
         of_apart = self._direct.freeze(Z[apart], charges[apart]).at(Z[rows][own])
         at_apart = self._direct.freeze(Z, charges).at(Z[rows][~own])
-        return RowSums(on_mesh, self.state, own, of_apart, at_apart)
+        return RowSums(mesh.near_part_at(targets, layout.points), layout.state, own, of_apart, at_apart)
 
     def joined(self, near: RowSums, far: FarPart) -> tuple[Array, Array]:
         """Return phi and its gradient at the rows; the same, to the last bit, as the sums at all points."""

@@ -199,18 +199,17 @@ class Mesh:
         self.note_pairs(near.n_pairs)
         return self.gather(near, self._far_part(points, nodes))
 
-    def near_part_at_rows(self, Z: Array, charges: Array, rows: slice) -> NearPart:
-        """Return the near part of the field at consecutive rows of the points.
+    def near_part_at(self, targets: SortedPoints, points: SortedPoints) -> NearPart:
+        """Return the near part of the field of the points at some of them.
 
-        The near pairs of some rows do not tell whether the mesh is crowded. Those of all rows do: see
+        The near pairs of some points do not tell whether the mesh is crowded. Those of all points do: see
         `MeshState.noted`.
         """
-        near, _ = self.near_part(self.sort(Z, charges), self.sort(Z[rows], charges[rows]), lambda: None)
+        near, _ = self.near_part(points, targets, lambda: None)
         return near
 
-    def far_part(self, Z: Array, charges: Array) -> FarPart:
+    def far_part(self, points: SortedPoints) -> FarPart:
         """Return the far part of the field of all points, without the padding of the grid."""
-        points = self.sort(Z, charges)
         nodes = self._convolved(self._spread(points))
         return self._far_part(points, np.ascontiguousarray(nodes[..., : self.shape[-1]]))
 

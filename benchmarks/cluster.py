@@ -23,10 +23,11 @@ from snekhorn.errors import InputError
 
 from .growth import augmented
 from .many_blocks import FOLDER_VARIABLE, digits, scores, write_blocks
-from .measure import N_THREADS, benchmark, peak_gigabytes, timed, yes_or_no
+from .measure import N_THREADS, Array, benchmark, peak_gigabytes, timed, yes_or_no
 from .speed import compile_ours
 
 SIZES = (200_000, 1_000_000)
+SAME_BITS, COUNTS = 200_000, (1, 2, 4)  # points whose layouts are compared; numbers of threads and of workers
 MOST, N_WORKERS = 4_000_000, 4
 WORKER_GB, CLIENT_GB = 4, 3  # limits of memory, for points that one process of 4 GB cannot hold
 ROWS_PER_CHUNK = 100_000
@@ -34,9 +35,13 @@ FEW = 4000  # points, in quick runs and to load the compiled code
 
 
 def plan(settings: Settings) -> Plan:
-    sizes, most = ((FEW,), FEW) if settings.quick else (SIZES, MOST)
+    sizes, most, same = ((FEW,), FEW, FEW) if settings.quick else (SIZES, MOST, SAME_BITS)
     cases: Plan = {f"{n:,} points": partial(compare, n, settings.data) for n in sizes}
-    return {**cases, "limited memory": partial(lay_out_with_limits, most, settings.data)}
+    return {
+        **cases,
+        "same bits": partial(compare_bits, same, settings.data),
+        "limited memory": partial(lay_out_with_limits, most, settings.data),
+    }
 
 
 @contextmanager
@@ -55,22 +60,27 @@ def local_cluster(n_workers: int, memory_limit: str | None = None) -> Iterator[A
         yield client
 
 
-def compare(n: int, data: Path | None) -> dict[str, Any]:
-    """Fit the same points on threads and on as many single-threaded workers."""
+def fit_on_cluster(X: Array, n_workers: int) -> tuple[float, Any]:
+    """Fit points on single-threaded workers; return the time, without that of starting the cluster, and the model."""
     import dask.array
 
     import snekhorn.dask
 
+    points = dask.array.from_array(X, chunks=(ROWS_PER_CHUNK, -1), name=False)
+    with local_cluster(n_workers) as client:
+        few = snekhorn.dask.TSNEkhorn(client=client, max_iter=2, n_jobs=N_THREADS)
+        timed(lambda: few.fit(points[:FEW]))  # import and load compiled code on the workers
+        return timed(lambda: snekhorn.dask.TSNEkhorn(client=client, n_jobs=N_THREADS).fit(points))
+
+
+def compare(n: int, data: Path | None) -> dict[str, Any]:
+    """Fit the same points on threads and on as many single-threaded workers."""
     X = augmented(n, data)
     compile_ours(X)
     seconds, one = timed(lambda: TSNEkhorn(n_jobs=N_THREADS).fit(X))
     one_layout, n_iter = one.embedding_, one.n_iter_
     del one
-    points = dask.array.from_array(X, chunks=(ROWS_PER_CHUNK, -1), name=False)
-    with local_cluster(N_THREADS) as client:
-        few = snekhorn.dask.TSNEkhorn(client=client, max_iter=2, n_jobs=N_THREADS)
-        timed(lambda: few.fit(points[:FEW]))  # import and load compiled code on the workers
-        on_cluster, other = timed(lambda: snekhorn.dask.TSNEkhorn(client=client, n_jobs=N_THREADS).fit(points))
+    on_cluster, other = fit_on_cluster(X, N_THREADS)
     return {
         "part": "overhead",
         "n": n,
@@ -80,6 +90,15 @@ def compare(n: int, data: Path | None) -> dict[str, Any]:
         "ratio": on_cluster / seconds,
         "same": bool(np.array_equal(one_layout, other.embedding_)),
     }
+
+
+def compare_bits(n: int, data: Path | None) -> dict[str, Any]:
+    """Fit the same points on several numbers of threads and of workers, and compare the layouts bit by bit."""
+    X = augmented(n, data)
+    on_threads = [TSNEkhorn(n_jobs=count).fit_transform(X) for count in COUNTS]
+    on_workers = [fit_on_cluster(X, count)[1].embedding_ for count in COUNTS]
+    first, *others = (*on_threads, *on_workers)
+    return {"part": "bits", "n": n, "same": all(np.array_equal(first, other) for other in others)}
 
 
 def lay_out_with_limits(n: int, data: Path | None) -> dict[str, Any]:
@@ -123,7 +142,7 @@ def _dask_array(folder: Path) -> Any:
 
 
 def report(cases: Cases) -> str:
-    return part_tables(cases, {"overhead": _overhead_table, "limits": _limits_text})
+    return part_tables(cases, {"overhead": _overhead_table, "bits": _bits_text, "limits": _limits_text})
 
 
 def _overhead_table(cases: list[Case]) -> str:
@@ -140,6 +159,13 @@ def _overhead_table(cases: list[Case]) -> str:
         "threads of one process and on as many single-threaded workers of a local cluster."
     )
     return figure_table(columns, [{**case, "same": yes_or_no(case["same"])} for case in cases], note)
+
+
+def _bits_text(cases: list[Case]) -> str:
+    counts = f"{', '.join(map(str, COUNTS[:-1]))} and {COUNTS[-1]}"
+    case = cases[0]
+    outcome = "are the same to the last bit" if case["same"] else "differ"
+    return f"The layouts of {case['n']:,} points on {counts} threads and on {counts} workers {outcome}."
 
 
 def _limits_text(cases: list[Case]) -> str:

@@ -33,6 +33,7 @@ from ..geometry.neighbor_search import graph_of_lists
 from ..io.npz_archive import MODEL_HEADER, NpzArchive, open_bounded, write_npz
 from ..io.safe_output import TEMPORARY, replacing
 from ..runtime.execution import Execution
+from ..runtime.settings import settings_of_result
 from ..runtime.user_warnings import warn
 from ..solvers.solve_report import SolveReport
 from .earlier_layout import EarlierLayout
@@ -44,7 +45,6 @@ FORMAT = 2
 SECONDS = 60.0  # between two states of the descent; a larger value loses more work, a smaller one takes more time
 SHARE = 0.05  # largest share of the time that writing states takes; a state of many points takes seconds
 STAGES = ("neighbors", "affinity", "layout")
-IGNORED = ("callbacks", "checkpoint", "client", "max_memory", "n_jobs", "verbose")  # do not change the result
 
 
 def build_mesh_state(low: list[float], high: list[float], **parts: Any) -> MeshState:
@@ -316,8 +316,7 @@ def joined_hashes(arrays: Sequence[tuple[tuple[int, ...], Any, list[bytes]]]) ->
 
 def _described(model: BaseEstimator) -> dict[str, Any]:
     """Return the parameters that determine the result, in JSON."""
-    parameters = model.get_params(deep=False).items()
-    return {name: _plain(value) for name, value in sorted(parameters) if name not in IGNORED}
+    return {name: _plain(value) for name, value in sorted(settings_of_result(model).items())}
 
 
 def _plain(value: Any) -> Any:

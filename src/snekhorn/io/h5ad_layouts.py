@@ -12,16 +12,13 @@ import pyarrow as pa
 
 from .. import __version__
 from ..errors import InputError
+from ..runtime.settings import settings_of_result
 
 if TYPE_CHECKING:
     from .layout_files import Layouts
     from .table import Table
 
 H5AD = ".h5ad"
-SETTINGS = (  # parameters of an estimator that change the layout
-    *("metric", "affinity", "n_neighbors", "self_loops", "latent_self_loops", "init", "early_exaggeration"),
-    *("exaggeration", "learning_rate", "optimizer", "max_iter", "tol", "random_state"),
-)
 RESERVED = ("", ".", "_index")  # of a group of HDF5, and of a data frame of anndata
 
 
@@ -51,11 +48,12 @@ def describe_layout(model: Any, **source: Any) -> dict[str, Any]:
     `source` says what the layout was made from, such as an entry of obsm; what is None is left out.
     """
     of_affinity = getattr(model, "affinity_report_", None)  # absent if P was precomputed
+    settings = {name: _storable(value) for name, value in settings_of_result(model).items()}
     params = {
-        "method": type(model).__name__,
+        **settings,
+        "method": type(model).__name__,  # as scanpy has it; not the parameter `method`, how pairs are summed
         "perplexity": getattr(model, "perplexity_", None),
         "balance": getattr(of_affinity, "balance", None),
-        **{name: _storable(getattr(model, name)) for name in SETTINGS},
         **source,
     }
     return {

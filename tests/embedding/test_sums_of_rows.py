@@ -15,14 +15,15 @@ CUTS = (slice(0, 700), slice(700, 701), slice(701, N))
 
 
 def _in_pieces(Z, charges, kernel, state):
-    """Return the sums of every range of rows, each from a new object, and the state after them."""
+    """Return the sums of every range of rows, and the state after them."""
 
     def new_sums():
         return GridSums(kernel, ONE_THREAD, DEFAULT, state)
 
     layout = new_sums().divided(Z, charges)
-    far = layout.mesh.far_part(layout.points)
-    near = [(sums := new_sums()).near_sums(sums.divided(Z, charges), rows) for rows in CUTS]
+    far = layout.far_part()
+    first, *others = CUTS  # on a cluster, the worker of the first range also computes the far part
+    near = [layout.near_sums(first), *(new_sums().divided(Z, charges).near_sums(rows) for rows in others)]
     phi, slope = (np.concatenate(x) for x in zip(*[new_sums().joined(part, far) for part in near], strict=True))
     return phi, slope, near[0].state.noted(sum(part.on_mesh.n_pairs for part in near))
 

@@ -1,4 +1,4 @@
-"""Tasks of the layout: pure functions of the parts of a layout and of rows of P, which run on the workers."""
+"""Tasks of the layout, which run on the workers; their results depend only on parts of a layout and on rows of P."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ..embedding.affinity_rows import AffinityRows, negligible_below, scaled_entries, without_small
 from ..embedding.charge_grid import DividedLayout, GridState, GridSums, RowSums
-from ..embedding.charge_sums import Kernel
+from ..embedding.charge_sums import OVERFLOW, Kernel
 from ..embedding.mesh_parts import FarPart
 from ..embedding.mesh_size import Accuracy
 from ..embedding.normalizations import step_of_charges
@@ -20,6 +20,7 @@ from ..errors import NumericalOverflowError
 from ..runtime.execution import one_blas_thread
 from ..solvers.descent_steps import Momentum
 from .graph_tasks import rows_of
+from .worker_setup import keep_freed_memory
 from .workers import Array, LocalStarts, expanded, run_on_rows, worker_threads
 
 
@@ -84,7 +85,9 @@ class RowsOfPiece(AffinityRows):
         run_on_rows(loop, self.rows, self.n_pairs, *args)
 
 
-_layouts: WeakKeyDictionary[LayoutPart, DividedLayout] = WeakKeyDictionary()  # by the first part of each
+# The layout of a step, on the worker that computes the far part of the field and then the forces of its own piece. The
+# second task removes it. If that runs elsewhere, it goes with the first part.
+_layouts: WeakKeyDictionary[LayoutPart, tuple[DividedLayout, float]] = WeakKeyDictionary()
 
 
 def state_of_piece(rows: slice, part: LayoutPart, motion: Motion) -> tuple[LayoutPart, Motion]:
@@ -106,8 +109,12 @@ def grid_after(parts: list[LayoutPart]) -> GridState:
 @one_blas_thread()
 def far_part_of_field(parts: list[LayoutPart], settings: StepSettings) -> FarPart | None:
     """Return the far part of the field of all points, or None if the layout has overflowed."""
-    layout = _divided_layout(parts, settings)
-    return None if layout is None else layout.mesh.far_part(layout.points)
+    try:
+        layout, largest = _divided_layout(parts, settings)
+    except NumericalOverflowError:
+        return None
+    _layouts[parts[0]] = (layout, largest)
+    return layout.far_part()
 
 
 @one_blas_thread()
@@ -115,16 +122,17 @@ def forces_of_pairs(
     rows: slice, parts: list[LayoutPart], piece: list[Any], settings: StepSettings
 ) -> PairForces | None:
     """Return what near pairs and similar pairs of points contribute, or None if the layout has overflowed."""
-    layout = _divided_layout(parts, settings)
-    if layout is None:
+    try:
+        stored = parts[0] in _layouts
+        layout, largest = _layouts.pop(parts[0]) if stored else _divided_layout(parts, settings)
+    except NumericalOverflowError:
         return None
-    execution, Z = worker_threads(), layout.Z
-    near = GridSums(settings.kernel, execution, settings.accuracy).near_sums(layout, rows)
+    Z, near = layout.Z, layout.near_sums(rows)
     attraction = np.empty(Z.shape)  # only the rows of the piece are used
     attraction[rows] = -0.0  # adding to it then changes no bit, not even the sign of zero
     starts, indices, data = piece
-    attracted = RowsOfPiece(expanded(starts, rows, len(Z)), indices, data, execution, rows)
-    student, largest = settings.kernel is Kernel.STUDENT, largest_coordinate(Z, execution)
+    attracted = RowsOfPiece(expanded(starts, rows, len(Z)), indices, data, worker_threads(), rows)
+    student = settings.kernel is Kernel.STUDENT
     attracted.attract(Z, largest, 4.0 * settings.exaggeration, attraction, student=student)
     return PairForces(near, attraction[rows].copy())
 
@@ -173,8 +181,7 @@ def whole_step(
 @one_blas_thread()
 def far_part(layout: tuple[Array, Array], kernel: Kernel, accuracy: Accuracy, state: GridState) -> FarPart:
     """Return the far part of the field."""
-    divided = GridSums(kernel, worker_threads(), accuracy, state).divided(*layout)
-    return divided.mesh.far_part(divided.points)
+    return GridSums(kernel, worker_threads(), accuracy, state).divided(*layout).far_part()
 
 
 @one_blas_thread()
@@ -183,7 +190,7 @@ def sums_at_rows(
 ) -> tuple[Array, Array, float, GridState]:
     """Return the field and its gradient at the points of a piece, the number of near pairs, and the new state."""
     sums = GridSums(kernel, worker_threads(), accuracy, state)
-    near = sums.near_sums(sums.divided(*layout), rows)
+    near = sums.divided(*layout).near_sums(rows)
     phi, slope = sums.joined(near, far)
     return phi.copy(), slope.copy(), near.on_mesh.n_pairs, near.state
 
@@ -210,20 +217,13 @@ def scaled_piece(
     return LocalStarts(P.indptr.astype(np.int64)), *scaled_entries(P, scale, dtype)
 
 
-def _divided_layout(parts: list[LayoutPart], settings: StepSettings) -> DividedLayout | None:
-    """Return the layout of all points with its mesh, or None if it has overflowed.
-
-    Two tasks of a step need it on the first worker. It is kept there as long as Dask keeps the first part.
-    """
+def _divided_layout(parts: list[LayoutPart], settings: StepSettings) -> tuple[DividedLayout, float]:
+    """Return the layout of all points with its mesh, and its largest coordinate; raise if it has overflowed."""
+    keep_freed_memory()
     if any(part.overflowed for part in parts):
-        return None
-    if parts[0] not in _layouts:
-        execution = worker_threads()
-        Z, charges = np.concatenate([part.Z for part in parts]), np.concatenate([part.charges for part in parts])
-        sums = GridSums(settings.kernel, execution, settings.accuracy, grid_after(parts))
-        try:
-            largest_coordinate(Z, execution)  # raises if the layout has diverged
-            _layouts[parts[0]] = sums.divided(Z, charges)
-        except NumericalOverflowError:
-            return None
-    return _layouts[parts[0]]
+        raise NumericalOverflowError(OVERFLOW)
+    execution = worker_threads()
+    Z, charges = np.concatenate([part.Z for part in parts]), np.concatenate([part.charges for part in parts])
+    largest = largest_coordinate(Z, execution)  # raises if the layout has diverged
+    sums = GridSums(settings.kernel, execution, settings.accuracy, grid_after(parts))
+    return sums.divided(Z, charges), largest

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import signal
 import sys
+from functools import cache
 from typing import Any
 
 TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8  # settings of glibc's `mallopt`
@@ -17,23 +18,34 @@ KEPT_BYTES = 1 << 30  # of freed memory that a worker keeps; with less, it asks 
 LOCAL_SETTINGS = {"distributed.worker.profile.enabled": False, "distributed.scheduler.work-stealing": False}
 
 
+_prepared = False  # whether this process is a worker that was started with this module
+
+
 def dask_setup(worker: Any) -> None:
     """Prepare the worker; Dask calls this in the main thread, before it starts the threads that run tasks.
 
     Ctrl-C in a terminal reaches all processes of the program, but the workers must go on, because the interrupted
     layout is finished and written with their help.
     """
+    global _prepared
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _keep_freed_memory()
+    _mallopt(ARENA_MAX, 1)  # memory that one thread has freed serves all; threads that have started have their own
+    _prepared = True
 
 
-def _keep_freed_memory() -> None:
-    """Let the C library keep the memory of freed arrays for the next step, in one place for all threads.
+@cache
+def keep_freed_memory() -> None:
+    """Let the C library of a prepared worker keep the memory of freed arrays for the next step of a layout.
 
     Dask starts workers with settings that return it to the system at once, and a step would then spend a quarter of its
-    time on getting it back. Threads that have already started have their own memory, and return more of it.
+    time on getting it back. Earlier stages must not keep it: their arrays have many sizes, and would leave gaps.
     """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt is not None:
-        for setting, value in ((TRIM_THRESHOLD, KEPT_BYTES), (MMAP_THRESHOLD, KEPT_BYTES), (ARENA_MAX, 1)):
-            mallopt(setting, value)
+    if _prepared:
+        _mallopt(TRIM_THRESHOLD, KEPT_BYTES)
+        _mallopt(MMAP_THRESHOLD, KEPT_BYTES)
+
+
+def _mallopt(setting: int, value: int) -> None:
+    change = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if change is not None:
+        change(setting, value)

@@ -21,7 +21,7 @@ from .mesh_parts import FarPart, NearPart, SortedPoints
 from .mesh_size import DEFAULT, TIGHT, Accuracy, choose_radius, widest_extent
 
 MOST_PAIRS = 2**27  # pairs summed directly, as long as a step on a mesh of 2^24 nodes; with fewer, more sums are rough
-PAIRS_PER_APART = 300  # near pairs summed in the time that it takes, per point, to keep some points apart
+APART_COST = 300  # near pairs summed, per point, in the time that it takes to keep any points apart
 HEAVIEST = 1e4  # charge of a point on the mesh, relative to the median; larger ones leave errors of 0.001 in float32
 FAINT = {np.float32: 1e-4, np.float64: 1e-8}  # fields below this fraction of the largest field are mostly grid error
 # Student fields of the others, relative to a point's own charge. Below this, they are off by 0.5 % and more, because
@@ -69,31 +69,6 @@ class SumsWithState(Protocol):
 
 
 @dataclass(frozen=True)
-class DividedLayout:
-    """Layout with its mesh, ready for sums at any rows.
-
-    Attributes
-    ----------
-    Z, charges : ndarray
-        The layout.
-    mesh : Mesh
-    points : SortedPoints
-        Points on the mesh.
-    apart : array of int
-        The other points.
-    state : GridState
-        State of the sums, before the near pairs are noted.
-    """
-
-    Z: Array
-    charges: Array
-    mesh: Mesh
-    points: SortedPoints
-    apart: Indices
-    state: GridState
-
-
-@dataclass(frozen=True)
 class RowSums:
     """Sums at some rows, apart from the far part of the field.
 
@@ -114,6 +89,49 @@ class RowSums:
     own: NDArray[np.bool_] | None = None
     of_apart: tuple[Array, ...] = ()
     at_apart: tuple[Array, ...] = ()
+
+
+@dataclass(frozen=True)
+class DividedLayout:
+    """Layout with its mesh, ready for sums at any rows.
+
+    Attributes
+    ----------
+    Z, charges : ndarray
+        The layout.
+    mesh : Mesh
+    points : SortedPoints
+        Points on the mesh.
+    on_mesh : array of bool or None
+        Which points are on the mesh; None if all are.
+    direct : DirectSums
+        Sums over the pairs of the other points.
+    state : GridState
+        State of the sums, before the near pairs are noted.
+    """
+
+    Z: Array
+    charges: Array
+    mesh: Mesh
+    points: SortedPoints
+    on_mesh: NDArray[np.bool_] | None
+    direct: DirectSums
+    state: GridState
+
+    def far_part(self) -> FarPart:
+        """Return the far part of the field, which is the same for all rows."""
+        return self.mesh.far_part(self.points)
+
+    def near_sums(self, rows: slice) -> RowSums:
+        """Return the sums at consecutive rows, apart from the far part of the field, which `GridSums.joined` adds."""
+        Z, charges = self.Z[rows], self.charges[rows]
+        if self.on_mesh is None:
+            return RowSums(self.mesh.near_part_at(self.points, self.mesh.sort(Z, charges)), self.state)
+        apart, own = ~self.on_mesh, self.on_mesh[rows]
+        near = self.mesh.near_part_at(self.points, self.mesh.sort(Z[own], charges[own]))
+        of_apart = self.direct.freeze(self.Z[apart], self.charges[apart]).at(Z[own])
+        at_apart = self.direct.freeze(self.Z, self.charges).at(Z[~own])
+        return RowSums(near, self.state, own, of_apart, at_apart)
 
 
 class GridSums:
@@ -165,20 +183,9 @@ class GridSums:
     def divided(self, Z: Array, charges: Array) -> DividedLayout:
         """Choose the mesh of a layout, and sort the points on it."""
         mesh, apart = self._divide(Z, charges)
-        near = _without(apart, len(Z)) if apart.size else slice(None)
-        return DividedLayout(Z, charges, mesh, mesh.sort(Z[near], charges[near]), apart, self.state)
-
-    def near_sums(self, layout: DividedLayout, rows: slice) -> RowSums:
-        """Return the sums at consecutive rows, apart from the far part of the field, which `joined` adds."""
-        mesh, Z, charges, apart = layout.mesh, layout.Z, layout.charges, layout.apart
-        if not apart.size:
-            targets = mesh.sort(Z[rows], charges[rows])
-            return RowSums(mesh.near_part_at(targets, layout.points), layout.state)
-        own = _without(apart, len(Z))[rows]
-        targets = mesh.sort(Z[rows][own], charges[rows][own])
-        of_apart = self._direct.freeze(Z[apart], charges[apart]).at(Z[rows][own])
-        at_apart = self._direct.freeze(Z, charges).at(Z[rows][~own])
-        return RowSums(mesh.near_part_at(targets, layout.points), layout.state, own, of_apart, at_apart)
+        on_mesh = _without(apart, len(Z)) if apart.size else None
+        points = mesh.sort(Z, charges) if on_mesh is None else mesh.sort(Z[on_mesh], charges[on_mesh])
+        return DividedLayout(Z, charges, mesh, points, on_mesh, self._direct, self.state)
 
     def joined(self, near: RowSums, far: FarPart) -> tuple[Array, Array]:
         """Return phi and its gradient at the rows; the same, to the last bit, as the sums at all points."""
@@ -277,7 +284,7 @@ class GridSums:
     def _saves_time(self, far: Indices, Z: Array) -> bool:
         """Return whether sums over the pairs of far points take less time than a mesh that holds these points."""
         of_all, of_near = self._cost_on_mesh(Z), self._cost_on_mesh(Z[_without(far, len(Z))])
-        return of_all == np.inf or of_near + (2.0 * far.size + PAIRS_PER_APART) * len(Z) < of_all
+        return of_all == np.inf or of_near + (2.0 * far.size + APART_COST) * len(Z) < of_all
 
     def _cost_on_mesh(self, Z: Array) -> float:
         """Return the cost of sums on a mesh that holds all points, in near pairs."""

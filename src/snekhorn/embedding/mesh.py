@@ -78,7 +78,7 @@ class MeshState:
     radius : float
         Radius of the near part.
     n_points : int
-        Number of points of the layout, which limits the size of the grid.
+        Number of points on the mesh, which limits the size of the grid.
     n_pairs : float
         Number of near pairs of the first layout.
     crowded : bool
@@ -108,7 +108,7 @@ class Mesh:
     radius : float
         Radius of the near part, or 0 if the grid resolves the whole kernel.
     n_points : int
-        Number of points of the layout, which limits the size of the grid.
+        Number of points on the mesh, which limits the size of the grid.
     kernel : Kernel
     accuracy : Accuracy
     execution : Execution
@@ -199,11 +199,11 @@ class Mesh:
         self.note_pairs(near.n_pairs)
         return self.gather(near, self._far_part(points, nodes))
 
-    def near_part_at(self, targets: SortedPoints, points: SortedPoints) -> NearPart:
-        """Return the near part of the field of the points at some of them.
+    def near_part_at(self, points: SortedPoints, targets: SortedPoints) -> NearPart:
+        """Return the near part of the field of the points at the targets.
 
-        The near pairs of some points do not tell whether the mesh is crowded. Those of all points do: see
-        `MeshState.noted`.
+        If these are only some of the points, their near pairs do not tell whether the mesh is crowded. Those of all
+        points do: see `MeshState.noted`.
         """
         near, _ = self.near_part(points, targets, lambda: None)
         return near
@@ -308,8 +308,7 @@ class MeshField:
     def at(self, positions: Array) -> tuple[Array, Array]:
         """Return phi and its gradient; positions outside the mesh get the values at its edge."""
         targets = self.mesh.sort(self.mesh.clip(positions), np.zeros(len(positions)))
-        near, _ = self.mesh.near_part(self.points, targets, lambda: None)
-        return self.mesh.gather(near, self.far)
+        return self.mesh.gather(self.mesh.near_part_at(self.points, targets), self.far)
 
     def largest_far_part(self) -> float:
         """Return the largest value of the far part of the field at the nodes, without its constant."""

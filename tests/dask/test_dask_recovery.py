@@ -2,7 +2,6 @@
 
 import os
 
-import numpy as np
 import pytest
 from distributed import Client
 
@@ -26,6 +25,7 @@ STAGES = [
     pytest.param("lists_by_clusters", 1, id="neighbours"),
     pytest.param("_fill_rows", 41, id="affinity"),
     pytest.param("forces_of_pairs", 1, id="field"),
+    pytest.param("whole_step", 20, id="step of the first worker"),
     pytest.param("take_step", 50, id="layout"),
     pytest.param("sums_at_rows", 10, id="loss"),
 ]
@@ -43,8 +43,8 @@ def test_a_killed_worker(task, which, direct, monkeypatch):
         kills = kill_when_submitted(monkeypatch, task, which, pid)
         found = snekhorn.dask.TSNEkhorn(**SETTINGS).fit(in_chunks(X))
     assert kills == [pid]
-    np.testing.assert_array_equal(found.embedding_, want.embedding_)
-    np.testing.assert_array_equal(found.potential_, want.potential_)
+    assert found.embedding_.tobytes() == want.embedding_.tobytes()
+    assert found.potential_.tobytes() == want.potential_.tobytes()
     assert found.report_ == want.report_
 
 

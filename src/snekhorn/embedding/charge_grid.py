@@ -220,7 +220,9 @@ class GridSums:
         return phi, slope
 
     def freeze(self, Z: Array, charges: Array) -> Field:
-        mesh, apart = self._divide(Z, charges)
+        # In float32, rounding errors would move new points to other minima of their loss, which is flat far from others.
+        precise = GridSums(self.kernel, self.execution, replace(self.accuracy, dtype=np.float64))
+        mesh, apart = precise._divide(Z, charges)
         near = _without(apart, len(Z))
         on_mesh = mesh.freeze(Z[near], charges[near])
         largest = max(on_mesh.largest_far_part(), float(self.execution.max(charges)))
@@ -229,7 +231,7 @@ class GridSums:
             of_apart=self._direct.freeze(Z[apart], charges[apart]) if apart.size else None,
             of_all=self._direct.freeze(Z, charges),
             faint=FAINT[self.accuracy.dtype] * largest,
-            rough=self.rough,
+            rough=precise.rough,
         )
 
     def refined(self) -> GridSums:

@@ -58,7 +58,7 @@ ROUNDING = 1e-12  # smallest cell relative to the largest coordinate; smaller ce
 LARGEST = 1e100  # larger coordinates could overflow when squared
 SHARP = 8  # exponent of the near part for TIGHT sums
 CROWDED = 2.0  # factor by which the near pairs may grow before the radius is chosen again
-PRECISE = 2.0**13  # width from which the mesh is in float64; in float32, new points near a far one are misplaced
+PRECISE = 2.0**13  # width from which the mesh is in float64; in float32, positions are then off by more than 0.001
 LARGEST_CHARGE = 1e30  # sums of larger ones could overflow in float32
 
 Result = TypeVar("Result")

@@ -111,6 +111,18 @@ def test_rows_too_short_for_the_perplexity_end_and_say_how(self_loops):
         assert report.unreachable_rows.size > 900
 
 
+@pytest.mark.parametrize("below", [1e-3, 1e-4, 1e-6])
+def test_a_target_just_below_what_short_rows_allow_is_reached(below):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    X[0] *= 3.0
+    flat = DoublyStochasticAffinity(1e8, n_neighbors=6).fit(X).affinity_
+    target = entropies(dense(flat)).mean() - below
+    affinity = DoublyStochasticAffinity(perplexity=np.exp(target), n_neighbors=6).fit(X)
+    assert affinity.report_.converged
+    assert affinity.report_.unreachable_rows.size == 0
+    assert entropies(dense(affinity.affinity_)).mean() == pytest.approx(target, abs=1e-8)
+
+
 def _groups_of_two_sizes():
     """Tight groups of 5 and of 20 points, far apart: between the two scales, the average perplexity stays at 10."""
     group = np.repeat(np.arange(20), [5, 20] * 10)

@@ -24,7 +24,8 @@ from .symmetric_solver import balance
 SINKHORN_STEPS = 5
 LARGEST_LEAP = 4.0  # factor by which the bandwidth may decrease per solve without self-loops; more may not converge
 LOOSE = 1e-2  # tolerance at intermediate bandwidths; a smaller one takes longer
-MARGIN = 10.0  # room for the bandwidth beyond those of the rows; with more, a target out of reach takes longer
+MARGIN = 10.0  # room for the bandwidth below those of the rows; with more, a target out of reach takes longer
+MARGIN_ABOVE = 1e4  # the same above them, where short rows are almost uniform; with less, some targets seem out of reach
 SHARPEST = 1e-7  # smallest bandwidth, relative to the nearest cost; below it, rounding errors exceed the tolerance
 MAX_PASSES = 1500  # over all bandwidths; problems that are not solved by then hardly improve
 MOST_CG_ITERATIONS = 300  # without self-loops, P is nearly singular at small bandwidths; fewer make steps too inexact
@@ -162,12 +163,12 @@ class _Scaling:
         together. If this fails, because the problem is nearly singular, search for the bandwidth with tight solves. A
         bandwidth at its bound means that the target is out of reach.
         """
-        # A short row would have to be uniform, for which every large bandwidth is equally good.
+        # Short rows would have to be uniform, and rounding would decide their bandwidths: lower their targets.
         targets = row_targets(self.cost, target, self_loops=self.self_loops)
         rows = KernelRows.with_entropy(self.cost, targets, self_loops=self.self_loops)
         sharpest = SHARPEST * float(np.median(rows.nearest))
         lower = max(float(self.cost.execution.min(rows.bandwidth)) / MARGIN, sharpest)
-        upper = float(self.cost.execution.max(rows.bandwidth)) * MARGIN
+        upper = float(self.cost.execution.max(rows.bandwidth)) * MARGIN_ABOVE
         typical = float(np.clip(np.median(rows.bandwidth), lower, upper))
         dual = SymmetricDual(self.cost, target, self.self_loops, lower=lower, upper=upper)
 

@@ -25,7 +25,9 @@ SINKHORN_STEPS = 5
 LARGEST_LEAP = 4.0  # factor by which the bandwidth may decrease per solve without self-loops; more may not converge
 LOOSE = 1e-2  # tolerance at intermediate bandwidths; a smaller one takes longer
 MARGIN = 10.0  # room for the bandwidth below those of the rows; with more, a target out of reach takes longer
-MARGIN_ABOVE = 1e4  # the same above them, where short rows are almost uniform; with less, some targets seem out of reach
+MARGIN_ABOVE = (
+    1e4  # the same above them, where short rows are almost uniform; with less, some targets seem out of reach
+)
 SHARPEST = 1e-7  # smallest bandwidth, relative to the nearest cost; below it, rounding errors exceed the tolerance
 MAX_PASSES = 1500  # over all bandwidths; problems that are not solved by then hardly improve
 MOST_CG_ITERATIONS = 300  # without self-loops, P is nearly singular at small bandwidths; fewer make steps too inexact

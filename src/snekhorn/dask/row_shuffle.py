@@ -50,7 +50,7 @@ def _cut_rows(
         going = np.flatnonzero((own >= target.start) & (own < target.stop))
         indptr = _ends(lengths[going])
         new = (np.empty(indptr[-1], columns.dtype), np.empty(indptr[-1], values.dtype))
-        old = (starts.indptr, columns, values, -np.inf, 1.0)
+        old = (starts.indptr, columns, values, -np.inf, 1.0)  # no entry is left out or scaled
         worker_threads().run(permute_rows, going.size, indptr[-1], going, places, *old, indptr, *new)
         parcels.append(Parcel((own[going] - target.start).astype(np.intp), indptr, *new))
     return parcels

@@ -18,8 +18,8 @@ from .convolution import DECAY
 
 MOST_NODES = 2**24  # of the padded grid; more take more memory
 MOST_NODES_FOR_FEW = 2**20  # the same for few points; with more, wide layouts of few points would take minutes
-NODES_PER_POINT = 8  # the same for millions of points; with fewer, each of them would have more near pairs, ...
-MOST_NODES_FOR_MANY = 2**26  # ... up to this; with more, sending the grid to the workers of a cluster would take long
+NODES_PER_POINT = 8  # most nodes per point, if that is more than MOST_NODES; with fewer, points have more near pairs
+MOST_NODES_FOR_MANY = 2**26  # for any number of points; with more, the workers of a cluster would wait for the grid
 WIDER = 1.1  # factor by which cells are widened until the grid has few enough nodes
 REACH = {Kernel.STUDENT: np.inf, Kernel.GAUSSIAN: 6.5}  # exp(-6.5^2) is below 1e-18
 SLACK = 1.08  # room for the layout to grow; smaller rebuilds the grid more often, larger makes it larger

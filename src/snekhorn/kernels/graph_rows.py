@@ -143,6 +143,18 @@ def fill_union(
 
 
 @compiled
+def append_unseen(found, seen, order, tail):
+    """Append the points that have not been seen to ``order[:tail]``, mark them as seen, and return the new end."""
+    for k in range(found.size):
+        j = found[k]
+        if not seen[j]:
+            seen[j] = True
+            order[tail] = j
+            tail += 1
+    return tail
+
+
+@compiled
 def breadth_first(indptr, indices, order):
     """Write the points in breadth-first order, component by component."""
     seen = np.zeros(order.size, dtype=np.bool_)
@@ -155,24 +167,7 @@ def breadth_first(indptr, indices, order):
         while head < tail:
             i = order[head]
             head += 1
-            for k in range(indptr[i], indptr[i + 1]):
-                j = indices[k]
-                if not seen[j]:
-                    seen[j] = True
-                    order[tail] = j
-                    tail += 1
-
-
-@compiled
-def append_unseen(found, seen, order, tail):
-    """Append the points that have not been seen to the first `tail` entries of `order`; return their new number."""
-    for k in range(found.size):
-        j = found[k]
-        if not seen[j]:
-            seen[j] = True
-            order[tail] = j
-            tail += 1
-    return tail
+            tail = append_unseen(indices[indptr[i] : indptr[i + 1]], seen, order, tail)
 
 
 @compiled

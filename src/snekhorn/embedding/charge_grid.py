@@ -220,7 +220,7 @@ class GridSums:
         return phi, slope
 
     def freeze(self, Z: Array, charges: Array) -> Field:
-        # In float32, rounding errors would move new points to other minima of their loss, which is flat in empty places.
+        # In float32, rounding errors would move new points to other minima of their loss, which is flat in empty space.
         precise = GridSums(self.kernel, self.execution, replace(self.accuracy, dtype=np.float64))
         mesh, apart = precise._divide(Z, charges)
         near = _without(apart, len(Z))

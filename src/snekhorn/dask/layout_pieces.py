@@ -39,8 +39,8 @@ from .workers import Array, EdgeArray, Pieces, RowStarts, Workers
 
 # Work of a step in nanoseconds of one thread, measured on a layout of a million points in the plane at perplexity 30.
 # If the far part takes longer elsewhere, the other workers wait for the first one, and vice versa.
-SPREAD, NODE = 20.0, 4.9  # far part: per point, with sorting, and per node of the padded grid
-NEAR, OTHER = 32.0, 81.0  # per point: near pairs; attraction, sorting, gathering and moving
+SPREAD, NODE = 14.0, 4.9  # far part: per point, and per node of the padded grid
+NEAR, OTHER = 32.0, 81.0  # per point of a piece: near pairs; attraction, sorting, gathering and moving
 USUAL_NODES = 7.4  # per point, of a grid that is not limited; beyond the limit, there are more near pairs instead
 LEAST_SHARE = 0.1  # of the points that each of equal pieces would have; the first piece has at least these
 

@@ -32,7 +32,7 @@ def fit_affinity_on_workers(
         return _cut_matrix(restore_affinity(affinity, found), workers)
     affinity.fit_costs(_neighbors(affinity, points, k, workers, checkpoint))
     P: PiecedMatrix = affinity.affinity_
-    if isinstance(checkpoint, Checkpoint):
+    if checkpoint.stores:  # otherwise, P need not pass through this process
         store_affinity(affinity, _whole_matrix(P), checkpoint)
     return P
 
@@ -46,7 +46,7 @@ def _neighbors(
         return _graph_of_lists(found, points, affinity.metric, workers)
     with shown_stage("neighbours", verbose=affinity.verbose):
         graph = find_neighbors_on_workers(points, k, affinity.metric, workers)
-    if isinstance(checkpoint, Checkpoint):
+    if checkpoint.stores:
         shape = (points.shape[0], k)
         indices, costs = (_whole(values, workers).reshape(shape) for values in (graph.indices, graph.costs))
         checkpoint.store("neighbors", {"indices": indices, "costs": costs, "recall": graph.recall})

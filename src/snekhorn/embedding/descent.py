@@ -149,7 +149,7 @@ def minimize(
     callbacks: Sequence[Callback] = (),
     verbose: bool = False,
     start: DescentState | None = None,
-    keep: Callable[[DescentState], None] | None = None,
+    keep: Callable[[DescentState], None] = lambda state: None,
     steps: TakeSteps = take_steps,
     between: Callable[[Array], Array] | None = None,
 ) -> tuple[Array, EmbeddingReport]:
@@ -168,7 +168,7 @@ def minimize(
         Whether to show progress.
     start : DescentState or None
         State to continue from instead of Z.
-    keep : callable or None
+    keep : callable
         Called with the state after every check; it must not change the state.
     steps : callable
         Function that takes steps, like `take_steps`; it may take them elsewhere.
@@ -213,7 +213,7 @@ class _Descent:
         self.accepted = (np.inf, self.Z)  # loss and layout at the last check without an increase
         self.n_still = 0  # consecutive checks without a sufficient decrease
         self.report = EmbeddingReport()
-        self.keep: Callable[[DescentState], None] | None = None
+        self.keep: Callable[[DescentState], None] = lambda state: None
         self.between: Callable[[Array], Array] | None = None
 
     def run(self) -> Stop:
@@ -247,8 +247,6 @@ class _Descent:
         return None
 
     def keep_state(self) -> None:
-        if self.keep is None:
-            return
         charges, grid = self.objective.state
         state = DescentState(
             Z=self.Z,

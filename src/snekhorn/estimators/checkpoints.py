@@ -129,6 +129,8 @@ class Checkpoint:
         Optimiser of the descent.
     """
 
+    stores = True
+
     def __init__(self, folder: Path, run: dict[str, Any], sizes: dict[str, int], optimizer: str) -> None:
         self.folder, self._run, self._sizes = folder, json.loads(json.dumps(run)), sizes
         steps = Record(OPTIMIZERS[optimizer], take_apart=dict)
@@ -247,8 +249,16 @@ class Checkpoint:
 class NoCheckpoint:
     """Stand-in for a fit that stores nothing."""
 
+    stores = False
+
     def load(self, stage: str) -> None:
         """Return None, because nothing is stored."""
+
+    def store(self, stage: str, value: Any) -> None:
+        """Forget the value."""
+
+    def remove(self, stage: str) -> None:
+        """Remove nothing, because nothing is stored."""
 
     def keep(self, state: DescentState) -> None:
         """Forget the state."""
@@ -263,7 +273,7 @@ def stages_in(folder: Path) -> list[str]:
     return [stage for stage in STAGES if (folder / f"{stage}.npz").exists()]
 
 
-def store_affinity(affinity: Affinity, P: Any, checkpoint: Checkpoint) -> None:
+def store_affinity(affinity: Affinity, P: Any, checkpoint: Checkpoint | NoCheckpoint) -> None:
     """Store the matrix P of a fitted affinity in place of the neighbours."""
     perplexity = getattr(affinity, "perplexity_", None)
     checkpoint.store("affinity", {"matrix": P, "report": affinity.report_, "perplexity": perplexity})

@@ -56,7 +56,7 @@ class Script:
     def gradient(self, Z, exaggeration):
         return np.zeros_like(Z)
 
-    divergence_of_one_place, floats = np.inf, True
+    divergence_of_one_place, floats, state = np.inf, True, (None, None)
 
     def shorten(self, Z, gradient):
         pass

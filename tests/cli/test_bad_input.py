@@ -101,7 +101,18 @@ CASES = {
         ["embed", "good.csv", "--save-model", "t.npz", "--exaggeration", "1,2"],
         "--save-model saves one layout, but several were requested; pass one --perplexity and one --exaggeration.",
     ),
-    "page in 3-D": (["embed", "good.csv", "--html", "t.html", "-d", "3"], "the page is 2-dimensional"),
+    "page in 3-D": (
+        ["embed", "good.csv", "--html", "t.html", "-d", "3"],
+        "the page shows only two-dimensional layouts; leave out --html, or pass --dimensions 2.",
+    ),
+    "page in 1-D": (
+        ["embed", "good.csv", "--html", "t.html", "-d", "1"],
+        "the page shows only two-dimensional layouts; leave out --html, or pass --dimensions 2.",
+    ),
+    "images in 3-D": (
+        ["embed", "good.csv", "--image", "a", "-d", "3"],
+        "the page shows only two-dimensional layouts; leave out --image, or pass --dimensions 2.",
+    ),
     "images without a page": (
         ["embed", "good.csv", "--image", "a", "--out", "t.csv"],
         "--image a is shown on the page, which was not requested; pass --html.",

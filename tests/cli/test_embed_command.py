@@ -73,6 +73,14 @@ def test_other_dimensions(folder, snekhorn, d):
     assert read_layouts(folder / "t.parquet").only.shape == (N, d)
 
 
+@pytest.mark.parametrize("d", [1, 3])
+def test_without_names_of_files_other_dimensions_have_no_page(folder, snekhorn, files, d):
+    before = files()
+    result = snekhorn("embed", "digits.csv", *LABELS, "--dimensions", d, *FAST, "--no-scores")
+    assert "note: no page: pages show only two-dimensional layouts\n" in result.stderr
+    assert files() - before == {"digits.tsnekhorn.parquet", "digits.tsnekhorn.png"}
+
+
 def test_columns_metric_and_no_pca(folder, as_json):
     facts = as_json(
         "embed", "digits.csv", "--columns", "p10,p20,p30", "--metric", "manhattan", "--out", "t.csv", *FAST, *LABELS

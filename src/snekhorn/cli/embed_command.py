@@ -61,7 +61,7 @@ def embed(
         check_jobs(preparation.jobs)
         colors = tuple(split(display.color, "--color") or ())
         origin = Source.of(input, source, metadata=metadata, colors=colors)
-        outputs = files.outputs(input, method, origin.files, display.image)
+        outputs = files.outputs(run, input, method, origin.files, display.image)
         cluster.check(method.method, several=method.values.several)
         model = _model(run, method, preparation, cluster)
         with cluster.connected(run) as client:

@@ -140,7 +140,15 @@ CASES = {
     "no size": (["embed", "good.csv", "--max-memory", "much"], "--max-memory must be a number of bytes, a text such"),
     "little memory": (
         ["embed", "good.csv", "--max-memory", "1MB"],
-        "in use, but --max-memory='1MB' allows 0.0 GiB; raise it, or",
+        "error: --max-memory 1MB is less than the program already uses (about 0.",
+    ),
+    "memory without a unit": (
+        ["embed", "good.csv", "--max-memory", "50"],
+        "--max-memory 50 needs a unit; pass a size such as 50GB, or a share such as 50%.",
+    ),
+    "share of the memory without a unit": (
+        ["embed", "good.csv", "--max-memory", "0.5"],
+        "--max-memory 0.5 needs a unit; pass a size such as 50GB, or a share such as 50%.",
     ),
     "no tolerance": (["embed", "good.csv", "--tol", "-1"], "--tol must be"),
     "affinity over its input": (["affinity", "fake.npz", "--out", "fake.npz", "--force"], "is also an input"),

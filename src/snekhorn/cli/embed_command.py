@@ -19,7 +19,7 @@ from .embed_options import DisplayOptions, MethodOptions, OutputOptions
 from .input_points import Points, Source, prepare_points, read_input
 from .layout_names import LayoutValues
 from .layout_report import LayoutReport, measure
-from .options import parse_balance, split
+from .options import parse_balance, parse_memory, split
 from .output_files import MAX_COMPARED, Outputs, draw, note_page, read_images, save_model, titled, write_each
 from .session import USER_ERRORS, Session, session
 
@@ -105,7 +105,7 @@ def _model(run: Session, method: MethodOptions, preparation: options.Preparation
         tol=method.tol,
         init=method.init,
         n_jobs=preparation.jobs,
-        max_memory=method.max_memory,
+        max_memory=parse_memory(method.max_memory),
         random_state=preparation.seed,
         verbose=run.shows_progress,
         checkpoint=method.checkpoint,

@@ -13,6 +13,7 @@ from ..io import Layouts, Table, write_layouts
 from ..io.h5ad_layouts import H5AD, check_all_kept, describe_layout, write_h5ad
 from ..io.table_files import check_input
 from ..runtime.checks import check_jobs
+from ..runtime.progress import notes_shown_by
 from . import options
 from .cluster_session import Cluster, fit_on_cluster
 from .embed_options import DisplayOptions, MethodOptions, OutputOptions
@@ -93,8 +94,10 @@ def embed(
 
 def _model(run: Session, method: MethodOptions, preparation: options.PreparationOptions, cluster: Cluster) -> Any:
     """Return the estimator, not fitted; raise if its parameters are invalid."""
-    if method.checkpoint is not None:
-        _check_checkpoint(run, method.checkpoint, several=method.values.several)
+    if method.checkpoint is not None and method.values.several:
+        raise InputError(
+            "--checkpoint holds one layout, but several were requested; pass one --perplexity and one --exaggeration."
+        )
     return cluster.model(
         method.method,
         n_components=method.dimensions,
@@ -120,18 +123,6 @@ def _note_command(run: Session, source: Source, table: Path, preparation: option
         run.note(f"to compute these scores again: {command}")
 
 
-def _check_checkpoint(run: Session, folder: Path, *, several: bool) -> None:
-    """Raise if a checkpoint cannot serve this run, and print a note if the run resumes."""
-    from ..estimators.checkpoints import stages_in
-
-    if several:
-        raise InputError(
-            "--checkpoint holds one layout, but several were requested; pass one --perplexity and one --exaggeration."
-        )
-    if stages := stages_in(folder):
-        run.note(f"resuming from the {stages[-1]} in {folder}")
-
-
 def _check_colors(table: Table, colors: Iterable[str]) -> None:
     """Raise if a column to colour by does not exist."""
     known = [*table.metadata.column_names, *table.columns]
@@ -153,7 +144,8 @@ def _fit(
     code = compiled_code()
     first = " (and compiling the code)" if code["enabled"] and not code["functions"] else ""
     found: dict[str, NeighborEmbedding] = {}
-    with run.stage("layout", f"computing {values.described(X.shape[0])}{first}") as heartbeat:
+    stage = run.stage("layout", f"computing {values.described(X.shape[0])}{first}")
+    with stage as heartbeat, notes_shown_by(run.note):
         if heartbeat is not None:
             model.set_params(callbacks=heartbeat.follow(model.max_iter))
         if values.several:

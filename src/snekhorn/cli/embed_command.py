@@ -65,15 +65,16 @@ def embed(
         outputs = files.outputs(run, input, method, origin.files, display.image)
         cluster.check(method.method, several=method.values.several)
         model = _model(run, method, preparation, cluster)
-        with cluster.connected(run) as client:
+        with cluster.joined(run) as joined:  # quick, unlike reading
             table = read_input(run, origin, preparation.metric)
             _check_colors(table, colors)
             if outputs.table:
                 check_all_kept(outputs.table, table, source=input)
             thumbnails = read_images(table, display.image, origin)
-            check_resources = model.check_resources if client is None else None
-            points = prepare_points(run, origin, table, preparation, check_resources=check_resources)
-            fitted = _fit(run, model, points.X, method.values, client)
+            with cluster.started(run, joined) as client:  # slow, so the input is checked before
+                check_resources = model.check_resources if client is None else None
+                points = prepare_points(run, origin, table, preparation, check_resources=check_resources)
+                fitted = _fit(run, model, points.X, method.values, client)
         report = LayoutReport.of(input, method.method, points, fitted)
         if scores and not run.interrupted:
             _measure(run, report, points, fitted, preparation)

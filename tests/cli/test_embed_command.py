@@ -31,6 +31,7 @@ def test_a_table_a_picture_and_a_page(folder, snekhorn, files):
         "300 points, 64 columns",
         "perplexity 30, balance 0.5: converged",
         "kNN accuracy",
+        "how well the labels separate in the layout: 1 = tight groups far apart, 0 = mixed groups",
         "digits.tsnekhorn.png",
     ):
         assert text in result.stdout

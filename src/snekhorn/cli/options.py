@@ -79,7 +79,7 @@ Transpose = Annotated[
     typer.Option(
         "--transpose",
         help="The columns of the file are the points, such as with genes in rows; --id then names the features, and "
-        "--exclude leaves out points, too.",
+        "--exclude also leaves out points.",
     ),
 ]
 Label = Annotated[str | None, typer.Option("--label", help="Label column; excluded from the features.")]
@@ -102,7 +102,8 @@ Balance = Annotated[
     str,
     typer.Option(
         "--balance",
-        help="How equal points are made in P, from 0 (hubs count more, as in t-SNE) to 1 (as in the paper), or 'auto'.",
+        help="How equally points count in P: 0 = hubs count more, as in t-SNE; 1 = all points count equally, as in the "
+        "paper; or 'auto'.",
         metavar="NUMBER|auto",
     ),
 ]
@@ -113,7 +114,7 @@ Workers = Annotated[
     typer.Option(
         "--workers",
         min=1,
-        help="Start a Dask cluster of this many processes on this machine, and use it; few points take longer on it.",
+        help="Start a Dask cluster of this many processes on this machine, and use it; small data are slower this way.",
     ),
 ]
 DaskAddress = Annotated[

@@ -20,7 +20,17 @@ class NumericalOverflowError(FloatingPointError, InputError):
 
 
 class MissingMemoryError(MemoryError, InputError):
-    """Lack of memory for a computation; raised before the computation starts."""
+    """Lack of memory for a computation; raised before the computation starts.
+
+    The arguments are the problem and its remedies, so that the program can leave out those that it does not offer.
+    """
+
+    def __str__(self) -> str:
+        problem, *remedies = map(str, self.args)
+        if not remedies:
+            return problem
+        *others, last = remedies
+        return f"{problem}; {', '.join([*others, f'or {last}' if others else last])}."
 
 
 class MissingFileError(FileNotFoundError, InputError):

@@ -195,7 +195,7 @@ def test_a_rank_beyond_the_neighbours_is_refused_before_they_are_searched(k, n_n
 @each_affinity
 def test_a_full_matrix_beyond_the_memory_names_the_way_out(kind, monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
-    with pytest.raises(MemoryError, match=r"12 x 12 .* about .* GiB needed, .* n_neighbors"):
+    with pytest.raises(MemoryError, match=r"12 x 12 .* about .* bytes needed, .* n_neighbors"):
         kind().fit(POINTS)
 
 

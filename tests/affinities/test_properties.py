@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.exceptions import ConvergenceWarning
 
 from snekhorn.affinities import EntropicAffinity, MultiscaleSymmetricEntropicAffinity, SymmetricEntropicAffinity
-from snekhorn.affinities.affinity import USUAL_PERPLEXITY
+from snekhorn.runtime.checks import USUAL_PERPLEXITY
 from snekhorn.solvers.solve_report import Reason
 
 from ..helpers import (

@@ -194,7 +194,7 @@ def test_starts_from_the_entropic_affinity_and_needs_far_fewer_passes_than_dual_
 
 @pytest.mark.parametrize("perplexity", [59.5, 59.99, 60.5])
 def test_perplexities_of_nearly_uniform_rows_are_clamped(X, perplexity):
-    with pytest.warns(UserWarning, match="60 entries allow; using 59"):
+    with pytest.warns(UserWarning, match="is too large for 60 points; using 59"):
         affinity = SymmetricEntropicAffinity(perplexity).fit(X)
     assert affinity.report_.converged
     assert np.median(np.exp(entropies(affinity.affinity_))) == pytest.approx(59.0, rel=1e-6)

@@ -157,7 +157,12 @@ def test_help_fits_into_80_columns(snekhorn, command):
     [
         (["embd"], "no such command 'embd'", "snekhorn --help"),
         (["embed"], "missing argument 'input'.", "snekhorn embed --help"),
-        (["embed", "x.csv", "--lable", "y"], "no such option: --lable", "snekhorn embed --help"),
+        (["embed", "x.csv", "--lable", "y"], "no such option: --lable; did you mean --label?", "snekhorn embed --help"),
+        (
+            ["embed", "x.csv", "--dims", "3"],
+            "no such option: --dims; did you mean --dimensions?",
+            "snekhorn embed --help",
+        ),
         (["embed", "x.csv", "--label"], "option '--label' requires an argument.", "snekhorn embed --help"),
         (["embed", "x.csv", "--perplexity"], "option '--perplexity' requires", "snekhorn embed --help"),
         (["doctor", "--quiet=1"], "option '--quiet' does not take a value.", "snekhorn doctor --help"),

@@ -101,7 +101,18 @@ CASES = {
         ["embed", "good.csv", "--save-model", "t.npz", "--exaggeration", "1,2"],
         "--save-model saves one layout, but several were requested; pass one --perplexity and one --exaggeration.",
     ),
-    "page in 3-D": (["embed", "good.csv", "--html", "t.html", "-d", "3"], "the page is 2-dimensional"),
+    "page in 3-D": (
+        ["embed", "good.csv", "--html", "t.html", "-d", "3"],
+        "the page shows only two-dimensional layouts; leave out --html, or pass --dimensions 2.",
+    ),
+    "page in 1-D": (
+        ["embed", "good.csv", "--html", "t.html", "-d", "1"],
+        "the page shows only two-dimensional layouts; leave out --html, or pass --dimensions 2.",
+    ),
+    "images in 3-D": (
+        ["embed", "good.csv", "--image", "a", "-d", "3"],
+        "the page shows only two-dimensional layouts; leave out --image, or pass --dimensions 2.",
+    ),
     "images without a page": (
         ["embed", "good.csv", "--image", "a", "--out", "t.csv"],
         "--image a is shown on the page, which was not requested; pass --html.",
@@ -129,7 +140,15 @@ CASES = {
     "no size": (["embed", "good.csv", "--max-memory", "much"], "--max-memory must be a number of bytes, a text such"),
     "little memory": (
         ["embed", "good.csv", "--max-memory", "1MB"],
-        "in use, but --max-memory='1MB' allows 0.0 GiB; raise it, or",
+        "error: --max-memory 1MB is less than the program already uses (about 0.",
+    ),
+    "memory without a unit": (
+        ["embed", "good.csv", "--max-memory", "50"],
+        "--max-memory 50 needs a unit; pass a size such as 50GB, or a share such as 50%.",
+    ),
+    "share of the memory without a unit": (
+        ["embed", "good.csv", "--max-memory", "0.5"],
+        "--max-memory 0.5 needs a unit; pass a size such as 50GB, or a share such as 50%.",
     ),
     "no tolerance": (["embed", "good.csv", "--tol", "-1"], "--tol must be"),
     "affinity over its input": (["affinity", "fake.npz", "--out", "fake.npz", "--force"], "is also an input"),

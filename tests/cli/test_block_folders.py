@@ -54,7 +54,8 @@ def test_standardized_columns(blocks, as_json):
 
 
 def test_colour_by_a_feature_and_default_names(blocks, snekhorn, files):
-    snekhorn("embed", "blocks", "--columns", "p20,p21,p22", "--color", "p21", *SHORT)
+    result = snekhorn("embed", "blocks", "--columns", "p20,p21,p22", "--color", "p21", *SHORT)
+    assert "reading the folder blocks ...\n" in result.stderr
     assert {"blocks.tsnekhorn.parquet", "blocks.tsnekhorn.png", "blocks.tsnekhorn.html"} <= files()
     table = read_table("blocks.tsnekhorn.parquet", columns=["x", "y"])
     np.testing.assert_array_equal(table.values("p21"), DIGITS[:, 21])

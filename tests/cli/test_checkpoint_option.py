@@ -41,8 +41,10 @@ def test_a_checkpoint_of_another_run(folder, snekhorn, files):
     snekhorn(*COMMAND, "--checkpoint", "state", "--out", "a.csv")
     found = snekhorn(*COMMAND, "--checkpoint", "state", "-p", 12, "--out", "b.csv", code=2).stderr
     assert "state has a checkpoint of another fit, with perplexity=30.0, not 12.0" in found
+    assert "resuming" not in found
     found = snekhorn(*COMMAND, "--checkpoint", "state", "--pca", 10, "--out", "b.csv", code=2).stderr
-    assert "of other points" in found
+    assert "state has a checkpoint of other points; pass the same data to resume it, or another folder" in found
+    assert "resuming" not in found
     found = snekhorn(*COMMAND, "--checkpoint", "new", "-p", "12,20", "--out", "b.csv", code=2).stderr
     assert "--checkpoint holds one layout" in found
     assert "new" not in files()

@@ -31,6 +31,7 @@ def test_a_table_a_picture_and_a_page(folder, snekhorn, files):
         "300 points, 64 columns",
         "perplexity 30, balance 0.5: converged",
         "kNN accuracy",
+        "how well the labels separate in the layout: 1 = tight groups far apart, 0 = mixed groups",
         "digits.tsnekhorn.png",
     ):
         assert text in result.stdout
@@ -73,6 +74,14 @@ def test_other_dimensions(folder, snekhorn, d):
     assert read_layouts(folder / "t.parquet").only.shape == (N, d)
 
 
+@pytest.mark.parametrize("d", [1, 3])
+def test_without_names_of_files_other_dimensions_have_no_page(folder, snekhorn, files, d):
+    before = files()
+    result = snekhorn("embed", "digits.csv", *LABELS, "--dimensions", d, *FAST, "--no-scores")
+    assert "note: no page: pages show only two-dimensional layouts\n" in result.stderr
+    assert files() - before == {"digits.tsnekhorn.parquet", "digits.tsnekhorn.png"}
+
+
 def test_columns_metric_and_no_pca(folder, as_json):
     facts = as_json(
         "embed", "digits.csv", "--columns", "p10,p20,p30", "--metric", "manhattan", "--out", "t.csv", *FAST, *LABELS
@@ -90,7 +99,8 @@ def test_quiet_says_nothing(folder, snekhorn):
 
 def test_warnings_are_told_once_and_kept(folder, as_json):
     facts = as_json("embed", "digits.csv", *LABELS, "--out", "t.csv", *FAST, "--perplexity", 400)
-    assert sum("perplexity=400 exceeds" in text for text in facts["warnings"]) == 1
+    told = "perplexity=400 is too large for 300 points; using 298, but above a third of the points"
+    assert sum(told in text for text in facts["warnings"]) == 1
     assert any("stopped at --max-iter" in text for text in facts["warnings"])
     assert facts["layouts"][0]["perplexity"] == 400
     assert facts["layouts"][0]["perplexity_used"] == N - 2

@@ -8,7 +8,7 @@ import pytest
 from snekhorn.cli import main
 from snekhorn.cli.heartbeat import Heartbeat
 from snekhorn.cli.session import count_time_from, session, with_option_names
-from snekhorn.errors import InputError, NumericalOverflowError
+from snekhorn.errors import InputError, MissingMemoryError, NumericalOverflowError
 
 ARGUMENTS = ("embed", "digits.csv", "--label", "digit", "--id", "name", "--max-iter", 20, "--quiet")
 FIT = "snekhorn.estimators.TSNEkhorn.fit"
@@ -63,6 +63,19 @@ def test_an_error_of_the_user_is_one_sentence(folder, snekhorn, fails, files, er
 def test_memory_errors_without_a_message(folder, snekhorn, fails):
     fails(FIT, MemoryError())
     assert "not enough memory" in snekhorn(*ARGUMENTS, "--out", "t.npy", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("remedies", "offered"),
+    [
+        (("set n_neighbors=45",), "lack; use fewer points."),
+        (("raise it", "set n_neighbors=45"), "lack; raise it."),
+        (("raise it", "lower n_neighbors", "lower the perplexity"), "lack; raise it, or lower the perplexity."),
+    ],
+)
+def test_memory_errors_name_only_what_the_program_offers(folder, snekhorn, fails, remedies, offered):
+    fails(FIT, MissingMemoryError("lack", *remedies))
+    assert snekhorn(*ARGUMENTS, "--out", "t.npy", code=2).stderr == f"error: {offered}\n"
 
 
 @pytest.mark.parametrize(("error", "code"), [(ValueError("of our own"), 1), (InputError("of the user"), 2)])
@@ -150,6 +163,7 @@ def test_without_a_terminal_the_descent_is_followed(folder, snekhorn, monkeypatc
         ("n_jobs must be a number of threads; got 0.", "--jobs must be a number of threads; got 0."),
         ("stopped at max_iter; raise max_iter.", "stopped at --max-iter; raise --max-iter."),
         ("up to max_iter=2000; use n_components=2", "up to --max-iter=2000; use --dimensions=2"),
+        ("max_memory='50%' allows", "--max-memory 50% allows"),
         ("tol must be a positive number", "--tol must be a positive number"),
         ("keep latent_self_loops=True", "keep latent_self_loops=True"),
         ("the layout's max_iter", "the layout's --max-iter"),

@@ -78,7 +78,7 @@ def test_a_resumed_fit_does_not_repeat_what_is_stored(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "parameters", "message"),
     [
-        (1e-3, {}, "has a checkpoint of another fit, of other points"),
+        (1e-3, {}, "has a checkpoint of other points"),
         (0.0, {"perplexity": 20.0}, r"another fit, with perplexity=30.0, not 20.0"),
     ],
 )

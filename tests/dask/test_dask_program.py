@@ -105,6 +105,14 @@ def test_a_cluster_without_workers(folder):
     assert "reading" not in said
 
 
+def test_a_damaged_block_is_found_before_workers_start(folder):
+    file = folder / "blocks" / "2.npy"
+    file.write_bytes(file.read_bytes()[:-8])
+    said = _run(*COMMAND, "--workers", 2, "--out", "found.npy", code=2)
+    assert "2.npy is truncated; write it again." in said
+    assert "starting" not in said
+
+
 def test_dask_is_not_installed(folder, monkeypatch):
     monkeypatch.delattr(snekhorn, "dask", raising=False)
     monkeypatch.setitem(sys.modules, "snekhorn.dask", None)

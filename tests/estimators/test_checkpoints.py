@@ -182,7 +182,7 @@ def contents(folder):
 
 
 OTHERS = {
-    "points": ({}, X + 1e-9, "checkpoint of another fit, of other points"),
+    "points": ({}, X + 1e-9, "has a checkpoint of other points; pass the same data"),
     "type": ({}, X.astype(np.float32), "of other points"),
     "perplexity": ({"perplexity": 11}, X, "with perplexity=10, not 11"),
     "max_iter": ({"max_iter": 201}, X, "with max_iter=200, not 201"),

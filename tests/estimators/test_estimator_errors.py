@@ -37,6 +37,25 @@ def no_work(monkeypatch):
 
 
 @each_estimator
+def test_an_unknown_parameter_is_one_of_the_class_that_was_called(kind):
+    message = f"^{kind.__name__} has no parameter 'perplexty'; did you mean 'perplexity'"
+    with pytest.raises(TypeError, match=message) as raised:
+        kind(perplexty=3)
+    assert isinstance(raised.value, InputError)
+
+
+def test_a_class_of_the_user_is_named_too():
+    class Mine(TSNEkhorn):
+        def __init__(self, speed=1, **parameters):
+            super().__init__(**parameters)
+            self.speed = speed
+
+    assert Mine(speed=2, perplexity=5).perplexity == 5
+    with pytest.raises(TypeError, match=r"^Mine has no parameter 'colour'; available: 'n_components', 'perplexity'"):
+        Mine(colour=3)
+
+
+@each_estimator
 @pytest.mark.parametrize(
     ("name", "value", "remedy"),
     [

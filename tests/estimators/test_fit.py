@@ -256,7 +256,7 @@ def test_a_start_so_wide_that_points_do_not_find_each_other_is_told(scale, lost)
 @pytest.mark.parametrize("kind", [TSNEkhorn, SNEkhorn])
 def test_says_where_a_layout_has_no_extent(kind):
     with (
-        pytest.warns(UserWarning, match="perplexity=30 exceeds"),
+        pytest.warns(UserWarning, match="perplexity=30 is too large for 3 points"),
         pytest.warns(UserWarning, match="collapsed to a single point"),
     ):
         estimator = kind().fit(np.eye(3))

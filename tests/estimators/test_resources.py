@@ -45,7 +45,7 @@ def no_memory(monkeypatch):
     ("parameters", "X", "remedy"),
     [
         pytest.param({}, POINTS, "set n_neighbors=12 for", id="all pairs"),
-        pytest.param({"n_neighbors": 10}, POINTS, "lower n_neighbors or perplexity", id="neighbours"),
+        pytest.param({"n_neighbors": 10}, POINTS, "lower n_neighbors, or lower the perplexity", id="neighbours"),
         pytest.param({"metric": "precomputed"}, COSTS, "set n_neighbors=12 for", id="costs"),
         pytest.param({"metric": "precomputed"}, GRAPH, "pass a graph with fewer edges", id="graph"),
         pytest.param({"metric": "precomputed"}, LISTS, "pass a graph with fewer edges", id="lists"),
@@ -55,14 +55,14 @@ def no_memory(monkeypatch):
         pytest.param(
             {"affinity": SymmetricEntropicAffinity(8.0, n_neighbors="auto")},
             POINTS,
-            "lower n_neighbors or perplexity",
+            "lower n_neighbors, or lower the perplexity",
             id="affinity of neighbours",
         ),
     ],
 )
 def test_what_does_not_fit_is_refused_before_any_work(kind, parameters, X, remedy, no_memory):
     estimator = quick(kind, **parameters)
-    with pytest.raises(MemoryError, match=f"the layout of 60 points .* about .* GiB needed, .*; .*{remedy}"):
+    with pytest.raises(MemoryError, match=f"the layout of 60 points .* about .* needed, .*; .*{remedy}"):
         estimator.fit(X)
     assert not hasattr(estimator, "n_features_in_")
 
@@ -108,14 +108,20 @@ def test_sizes(monkeypatch):
     assert _needed(of_neighbors, COSTS, monkeypatch) == 1.75 * N * 20 * (12 + 12) + (200 + 300 + 500) * N
 
 
-@pytest.mark.parametrize("max_memory", ["10MB", 1e-6])
+@pytest.mark.parametrize("max_memory", [20_000, 1e-6])
 def test_a_limit_on_the_memory_is_checked_first(max_memory, no_memory, monkeypatch):
     monkeypatch.setattr("snekhorn.runtime.memory.available_bytes", lambda: 8 * GIB)
+    monkeypatch.setattr("snekhorn.runtime.memory.used_bytes", lambda: 5000)
     estimator = quick(TSNEkhorn, n_neighbors=10, max_memory=max_memory)
     with pytest.raises(
-        MemoryError, match=f"GiB in use, but max_memory={max_memory!r} allows 0.0 GiB; raise it, or lower"
+        MemoryError, match=f"bytes in use, but max_memory={max_memory!r} allows .* bytes; raise it, lower n_neighbors,"
     ):
         estimator.fit(POINTS)
+
+
+def test_fewer_neighbours_are_no_remedy_if_they_would_be_all_points(no_memory):
+    with pytest.raises(MemoryError, match=r"available; use fewer points\."):
+        TSNEkhorn(perplexity=40.0).fit(POINTS)
 
 
 @pytest.mark.filterwarnings("ignore:.*stopped at max_iter")

@@ -32,6 +32,13 @@ def _notes(tmp_path, given, **options):
         ("code", [i % 4 for i in range(N)], "column 'code' looks like codes .*--label code; .*--exclude code"),
         ("count", [(i * i) % 59 for i in range(N)], None),
         ("half", [i % 4 + 0.5 for i in range(N)], None),
+        ("row", range(N), "column 'row' is used as a feature; if it names the rows, pass --id row"),
+        ("row", range(10 * N, 0, -10), "if it names the rows, pass --id row"),
+        ("row", RNG.permutation(N), "if it names the rows, pass --id row"),
+        ("row", RNG.permutation(3 * N)[:N], "if it names the rows, pass --id row"),
+        ("sample_id", [977 * i * i for i in range(N)], "if it names the rows, pass --id sample_id"),
+        ("price", [977 * i * i for i in range(N)], None),
+        ("price", RNG.permutation(34_000)[:N], None),
     ],
 )
 def test_features(tmp_path, name, values, hint):
@@ -54,6 +61,33 @@ def test_suggested_options_can_be_pasted(tmp_path):
     assert shlex.split(label) == ["--label", 'a "b"', "or", "--label", "c d"]
     assert split(shlex.split(excluded)[1:], "--exclude") == ['a "b"', "c d"]
     assert "pass --id 'row number'" in _notes(tmp_path, {**MEASURED, "row number": range(N)})
+
+
+@pytest.mark.parametrize(("n", "hinted"), [(N, True), (12, False)])
+def test_increasing_numbers_in_the_first_column_name_the_rows(tmp_path, n, hinted):
+    numbers = [1000 + 97 * i * i for i in range(n)]
+    assert ("--id nr" in _notes(tmp_path, {"nr": numbers, "a": MEASURED["a"][:n]})) is hinted
+    assert "--id nr" not in _notes(tmp_path, {"nr": numbers[::-1], "a": MEASURED["a"][:n]})
+
+
+def test_row_numbers_may_have_gaps(tmp_path):
+    numbers = pa.array([None if i == 20 else i for i in range(N)])
+    assert "--id nr" in _notes(tmp_path, {**MEASURED, "nr": numbers}, missing="median")
+
+
+def test_rows_that_are_dropped_do_not_hide_row_numbers(tmp_path):
+    gaps = pa.array([None if i % 9 == 2 else i / 7 for i in range(8)])
+    notes = _notes(tmp_path, {"nr": range(8), "a": gaps}, missing="drop")
+    assert "rows left out" in notes
+    assert "--id nr" in notes
+
+
+def test_distinct_counts_hardly_ever_look_like_row_numbers(tmp_path):
+    """The rule follows from how often some of n random numbers are equal; here, it is tried."""
+    rng = np.random.default_rng(1)
+    for width in (N, 2 * N, 5 * N, 10 * N, 100 * N, 1000 * N):
+        columns = {f"c{j}": rng.integers(0, width, N) for j in range(200)}
+        assert "names the rows" not in _notes(tmp_path, columns)
 
 
 def test_huge_whole_numbers_are_no_dates(tmp_path):

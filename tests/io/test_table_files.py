@@ -282,10 +282,10 @@ def test_the_data_are_in_memory_only_once(tmp_path):
 )
 def test_numbers_that_may_name_the_rows(name, values, noted, tmp_path):
     path = tmp_path / "t.csv"
-    arrow_csv.write_csv(pa.table({name: values, "a": X[:, 0], "b": X[:, 1]}), path)
+    arrow_csv.write_csv(pa.table({"a": X[:, 0], name: values, "b": X[:, 1]}), path)
     assert any(f"--id {name}" in note for note in read_table(path).notes) is noted
     assert not read_table(path, columns=[name, "a"]).notes
-    assert read_table(path).columns == [name, "a", "b"]
+    assert read_table(path).columns == ["a", name, "b"]
 
 
 @pytest.mark.parametrize("encoded", [False, True])

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from snekhorn.plots import scatter
 from snekhorn.plots.canvas import limits
-from snekhorn.plots.legends import densest_places, overlaps, push_apart
+from snekhorn.plots.legends import densest_places, erase_labels, overlaps, push_apart
 from snekhorn.plots.point_colors import encode
 
 from .drawing_helpers import blobs, drawn, labels_of
@@ -113,6 +113,23 @@ def test_every_name_has_a_halo_below_it():
     assert [halo.get_text() for halo in halos] == [text.get_text() for text in labels_of(ax)]
     assert [halo.get_position() for halo in halos] == [text.get_position() for text in labels_of(ax)]
     assert max(halo.get_zorder() for halo in halos) < min(text.get_zorder() for text in labels_of(ax))
+
+
+def test_points_show_through_the_halos(rng):
+    middles = np.repeat([[0.0, 0.0], [12.0, 0.0], [24.0, 0.0]], 50, axis=0)
+    ax = drawn(scatter(rng.normal(size=(150, 2)) + middles, np.repeat(["one name", "two names", "three"], 50)))
+    box = labels_of(ax)[0].get_window_extent()
+    below_names = _n_colored(ax, box)
+    erase_labels(ax)
+    assert below_names > 0.6 * _n_colored(ax, box)
+
+
+def _n_colored(ax, box):
+    """Return the number of coloured pixels in a box."""
+    ax.figure.canvas.draw()
+    pixels = np.asarray(ax.figure.canvas.buffer_rgba())[::-1, :, :3].astype(int)
+    inside = pixels[int(box.y0) : int(box.y1), int(box.x0) : int(box.x1)]
+    return np.count_nonzero(np.ptp(inside, axis=2) > 40)
 
 
 def test_mixed_categories_get_a_legend():

@@ -20,6 +20,7 @@ from snekhorn.runtime.checks import (
     clamp_perplexity,
     is_missing,
 )
+from snekhorn.runtime.progress import notes_shown_by
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -76,7 +77,7 @@ def test_perplexities_that_are_numbers_pass(value):
 
 @pytest.mark.parametrize(("perplexity", "n_entries", "found"), [(9.0, 10, 9.0), (1.5, 2, 1.5)])
 def test_a_perplexity_that_fits_is_kept(perplexity, n_entries, found):
-    assert clamp_perplexity(perplexity, n_entries) == found
+    assert clamp_perplexity(perplexity, n_entries, 100) == found
 
 
 @pytest.mark.parametrize(
@@ -87,12 +88,42 @@ def test_a_perplexity_that_does_not_fit_becomes_the_largest_sensible(perplexity,
     with pytest.warns(
         UserWarning, match=f"perplexity={perplexity:g} .* {n_entries} entries allow; using {largest:g}\\."
     ):
-        assert clamp_perplexity(perplexity, n_entries) == largest
+        assert clamp_perplexity(perplexity, n_entries, 100) == largest
+    for n_points in (n_entries, n_entries + 1):  # with and without self-loops
+        with pytest.warns(
+            UserWarning, match=f"perplexity={perplexity:g} is too large for {n_points} points; using {largest:g}"
+        ):
+            assert clamp_perplexity(perplexity, n_entries, n_points) == largest
+
+
+@pytest.mark.parametrize(
+    ("n_points", "advice"),
+    [
+        (300, "using 298, but above a third of the points, layouts show little structure; 30 is a good start."),
+        (60, "using 58, but above a third of the points, layouts show little structure; 20 is a good start."),
+        (5, "using 3, but above a third of the points, layouts show little structure; 2 is a good start."),
+        (4, "using 2."),
+        (3, "using 1.5."),
+    ],
+)
+def test_a_perplexity_above_the_number_of_points_comes_with_a_better_one(n_points, advice):
+    with pytest.warns(UserWarning, match="too large") as said:
+        clamp_perplexity(500.0, n_points - 1, n_points)
+    assert str(said[0].message) == f"perplexity=500 is too large for {n_points} points; {advice}"
+
+
+@pytest.mark.parametrize(("perplexity", "noted"), [(30.0, False), (31.0, True), (80.0, True)])
+def test_a_perplexity_above_a_third_of_the_points_is_noted(perplexity, noted):
+    notes = []
+    with notes_shown_by(notes.append):
+        assert clamp_perplexity(perplexity, 90, 90) == perplexity
+    expected = "is large for 90 points: above a third of the points, layouts show little structure; 30 is a good start"
+    assert notes == [f"perplexity={perplexity:g} {expected}"] * noted
 
 
 def test_rows_of_a_single_entry_have_no_perplexity_to_choose():
     with pytest.warns(UserWarning, match=r"single entry, .* has no effect; add points, or allow self-loops"):
-        assert clamp_perplexity(30.0, 1) == 1.0
+        assert clamp_perplexity(30.0, 1, 2) == 1.0
 
 
 @pytest.mark.parametrize("value", [1, 1e-300, np.float32(0.5)])

@@ -1,3 +1,4 @@
+import pickle
 import subprocess
 import sys
 import tracemalloc
@@ -6,6 +7,7 @@ import numpy as np
 import pytest
 
 from snekhorn.affinities import SymmetricEntropicAffinity
+from snekhorn.errors import MissingMemoryError
 from snekhorn.geometry.costs import graph_bytes
 from snekhorn.runtime import memory
 from snekhorn.runtime.execution import choose_execution
@@ -50,6 +52,29 @@ def test_a_limit_counts_what_is_in_use(max_memory, left, half_used):
 def test_a_limit_below_what_is_in_use_leaves_nothing(half_used):
     with memory.limited_memory("1GB"):
         assert memory.left_bytes() == 0.0
+
+
+def test_a_limit_below_what_is_in_use_can_only_be_raised(half_used):
+    message = r"^max_memory='1GB' is less than the program already uses \(about 2\.0 GiB\); raise it\.$"
+    with memory.limited_memory("1GB"), pytest.raises(MemoryError, match=message):
+        memory.require_memory(3 * memory.GIB, "a matrix", "make it smaller")
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"),
+    [(99, "99 bytes"), (10**6, "1.0 MiB"), (10**8, "95.4 MiB"), (2 * 10**8, "0.2 GiB"), (10**10, "9.3 GiB")],
+)
+def test_sizes_have_units_that_fit(n_bytes, text):
+    assert memory.size_text(n_bytes) == text
+
+
+@pytest.mark.parametrize(
+    ("remedies", "text"),
+    [((), "lack"), (("a",), "lack; a."), (("a", "b"), "lack; a, or b."), (("a", "b", "c"), "lack; a, b, or c.")],
+)
+def test_an_error_lists_its_remedies(remedies, text):
+    error = MissingMemoryError("lack", *remedies)
+    assert str(error) == str(pickle.loads(pickle.dumps(error))) == text
 
 
 def test_the_error_of_a_limit_names_it(half_used):

@@ -8,7 +8,7 @@ import pytest
 
 from snekhorn import TSNEkhorn
 from snekhorn.runtime.execution import Threads, run_in_blocks
-from snekhorn.runtime.progress import share_done, show_progress, shown_stage
+from snekhorn.runtime.progress import note, notes_shown_by, share_done, show_progress, shown_stage
 
 
 @pytest.mark.parametrize("verbose", [True, False])
@@ -31,6 +31,16 @@ def test_an_error_in_a_block_ends_the_stage(capsys):
         run_in_blocks(Threads(1), fail, 10, 5, work=1)
     run_in_blocks(Threads(1), lambda rows: None, 30, 10, work=1)
     assert "/3 [" not in capsys.readouterr().err
+
+
+def test_notes_are_shown_only_to_those_who_ask(capsys):
+    seen = []
+    note("before")
+    with notes_shown_by(seen.append):
+        note("here")
+    note("after")
+    assert seen == ["here"]
+    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,12 @@ from ..errors import NumericalOverflowError
 from ..geometry.costs import Array, Cost, Matrix, NeighborGraph, build_cost, count_neighbors
 from ..geometry.dense_cost import symmetrize_in_place
 from ..geometry.graph_unions import mean_with_transpose
-from ..runtime.checks import check_choice, check_perplexity, clamp_perplexity
+from ..runtime.checks import USUAL_PERPLEXITY, check_choice, check_perplexity, clamp_perplexity
 from ..runtime.execution import Execution, choose_execution, one_blas_thread
 from ..runtime.progress import shown_stage
 from ..runtime.sparse_format import check_sparse
 from ..runtime.user_warnings import warn
 from ..solvers.solve_report import UNREACHABLE, Reason, SolveReport, advice, explained
-
-USUAL_PERPLEXITY = 30.0  # sets the number of neighbours of affinities without a perplexity
 
 Self = TypeVar("Self", bound="Affinity")
 
@@ -168,7 +166,7 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
 
     def usable_perplexity(self, perplexity: Any, cost: Cost) -> float:
         """Return the perplexity, lowered with a warning if rows are too short for it; store it as `perplexity_`."""
-        self.perplexity_ = clamp_perplexity(check_perplexity(perplexity), self.longest_row(cost))
+        self.perplexity_ = clamp_perplexity(check_perplexity(perplexity), self.longest_row(cost), cost.n_points)
         return self.perplexity_
 
     def longest_row(self, cost: Cost) -> int:

@@ -140,7 +140,7 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
         """Return the distinct scales that rows of `n_entries` support."""
         asked = _doubling(cost) if isinstance(self.perplexities, str) else [float(xi) for xi in self.perplexities]
         # Clamp only the largest scale, so that one warning covers all scales that are too large.
-        largest = clamp_perplexity(max(asked), n_entries)
+        largest = clamp_perplexity(max(asked), n_entries, cost.n_points)
         return sorted({min(perplexity, largest) for perplexity in asked})
 
 

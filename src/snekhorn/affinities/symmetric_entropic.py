@@ -40,7 +40,7 @@ class SymmetricEntropicAffinity(Affinity):
     perplexity : float, default=30.0
         Effective number of neighbours xi of every row.
     balance : float or "auto", default=1.0
-        How equal points are made, from 0 to 1: 1 is the symmetric entropic affinity, and 0 is the symmetrised entropic
+        How equally points count, from 0 to 1: 1 is the symmetric entropic affinity, and 0 is the symmetrised entropic
         affinity of t-SNE, in which hubs count more. "auto" uses 0.5, and up to 1 if the column sums of the directed
         entropic affinity are so unequal that hubs would mislead. `report_.balance` is the value used, and
         `report_.inequality` the Gini coefficient of these sums.

@@ -69,29 +69,39 @@ class Cluster:
         return model
 
     @contextmanager
-    def connected(self, run: Session) -> Iterator[Any]:
-        """Yield a client of the cluster, or None if no cluster was requested; close at the end what was started."""
-        if not self.option:
+    def joined(self, run: Session) -> Iterator[Any]:
+        """Yield a client of the running cluster that was requested, or None if there is none."""
+        if self.dask is None:
             yield None
+            return
+        with run.stage("cluster", f"connecting to {self.dask}"):
+            client = _join(self.dask)
+        with client:
+            _describe(run, client)
+            yield client
+
+    @contextmanager
+    def started(self, run: Session, joined: Any) -> Iterator[Any]:
+        """Start the workers that were requested, and yield their client; yield `joined` if there are none to start."""
+        if self.workers is None:
+            yield joined
             return
         from distributed import Client
 
-        from ..dask.cluster_checks import check_workers
-
         with ExitStack() as stack:
-            if self.workers is None:
-                with run.stage("cluster", f"connecting to {self.dask}"):
-                    client = stack.enter_context(_join(self.dask or ""))
-            else:
-                with run.stage("cluster", f"starting {_counted(self.workers)}"):
-                    cluster = stack.enter_context(_start(self.workers))
-                    # The workers are on this machine, so results need not pass through the scheduler.
-                    client = stack.enter_context(Client(cluster, set_as_default=False, direct_to_workers=True))
-            n_workers = len(check_workers(client))
-            run.say(
-                f"using {n_workers} {'worker' if n_workers == 1 else 'workers'}; dashboard: {client.dashboard_link}"
-            )
+            with run.stage("cluster", f"starting {_counted(self.workers)}"):
+                cluster = stack.enter_context(_start(self.workers))
+                # The workers are on this machine, so results need not pass through the scheduler.
+                client = stack.enter_context(Client(cluster, set_as_default=False, direct_to_workers=True))
+            _describe(run, client)
             yield client
+
+
+def _describe(run: Session, client: Any) -> None:
+    """Check that a cluster can be used, and say where its dashboard is."""
+    from ..dask.cluster_checks import check_workers
+
+    run.say(f"using {_counted(len(check_workers(client)))}; dashboard: {client.dashboard_link}")
 
 
 def fit_on_cluster(model: Any, X: Any, client: Any) -> NeighborEmbedding:

@@ -13,13 +13,14 @@ from ..io import Layouts, Table, write_layouts
 from ..io.h5ad_layouts import H5AD, check_all_kept, describe_layout, write_h5ad
 from ..io.table_files import check_input
 from ..runtime.checks import check_jobs
+from ..runtime.progress import notes_shown_by
 from . import options
 from .cluster_session import Cluster, fit_on_cluster
 from .embed_options import DisplayOptions, MethodOptions, OutputOptions
 from .input_points import Points, Source, prepare_points, read_input
 from .layout_names import LayoutValues
 from .layout_report import LayoutReport, measure
-from .options import parse_balance, split
+from .options import parse_balance, parse_memory, split
 from .output_files import MAX_COMPARED, Outputs, draw, note_page, read_images, save_model, titled, write_each
 from .session import USER_ERRORS, Session, session
 
@@ -61,18 +62,19 @@ def embed(
         check_jobs(preparation.jobs)
         colors = tuple(split(display.color, "--color") or ())
         origin = Source.of(input, source, metadata=metadata, colors=colors)
-        outputs = files.outputs(input, method, origin.files, display.image)
+        outputs = files.outputs(run, input, method, origin.files, display.image)
         cluster.check(method.method, several=method.values.several)
         model = _model(run, method, preparation, cluster)
-        with cluster.connected(run) as client:
+        with cluster.joined(run) as joined:  # quick, unlike reading
             table = read_input(run, origin, preparation.metric)
             _check_colors(table, colors)
             if outputs.table:
                 check_all_kept(outputs.table, table, source=input)
             thumbnails = read_images(table, display.image, origin)
-            check_resources = model.check_resources if client is None else None
-            points = prepare_points(run, origin, table, preparation, check_resources=check_resources)
-            fitted = _fit(run, model, points.X, method.values, client)
+            with cluster.started(run, joined) as client:  # slow, so the input is checked before
+                check_resources = model.check_resources if client is None else None
+                points = prepare_points(run, origin, table, preparation, check_resources=check_resources)
+                fitted = _fit(run, model, points.X, method.values, client)
         report = LayoutReport.of(input, method.method, points, fitted)
         if scores and not run.interrupted:
             _measure(run, report, points, fitted, preparation)
@@ -93,8 +95,10 @@ def embed(
 
 def _model(run: Session, method: MethodOptions, preparation: options.PreparationOptions, cluster: Cluster) -> Any:
     """Return the estimator, not fitted; raise if its parameters are invalid."""
-    if method.checkpoint is not None:
-        _check_checkpoint(run, method.checkpoint, several=method.values.several)
+    if method.checkpoint is not None and method.values.several:
+        raise InputError(
+            "--checkpoint holds one layout, but several were requested; pass one --perplexity and one --exaggeration."
+        )
     return cluster.model(
         method.method,
         n_components=method.dimensions,
@@ -105,7 +109,7 @@ def _model(run: Session, method: MethodOptions, preparation: options.Preparation
         tol=method.tol,
         init=method.init,
         n_jobs=preparation.jobs,
-        max_memory=method.max_memory,
+        max_memory=parse_memory(method.max_memory),
         random_state=preparation.seed,
         verbose=run.shows_progress,
         checkpoint=method.checkpoint,
@@ -118,18 +122,6 @@ def _note_command(run: Session, source: Source, table: Path, preparation: option
     if standardize or metric not in ("sqeuclidean", "euclidean"):
         command = source.evaluate_command(table, standardize=standardize, metric=metric)
         run.note(f"to compute these scores again: {command}")
-
-
-def _check_checkpoint(run: Session, folder: Path, *, several: bool) -> None:
-    """Raise if a checkpoint cannot serve this run, and print a note if the run resumes."""
-    from ..estimators.checkpoints import stages_in
-
-    if several:
-        raise InputError(
-            "--checkpoint holds one layout, but several were requested; pass one --perplexity and one --exaggeration."
-        )
-    if stages := stages_in(folder):
-        run.note(f"resuming from the {stages[-1]} in {folder}")
 
 
 def _check_colors(table: Table, colors: Iterable[str]) -> None:
@@ -153,7 +145,8 @@ def _fit(
     code = compiled_code()
     first = " (and compiling the code)" if code["enabled"] and not code["functions"] else ""
     found: dict[str, NeighborEmbedding] = {}
-    with run.stage("layout", f"computing {values.described(X.shape[0])}{first}") as heartbeat:
+    stage = run.stage("layout", f"computing {values.described(X.shape[0])}{first}")
+    with stage as heartbeat, notes_shown_by(run.note):
         if heartbeat is not None:
             model.set_params(callbacks=heartbeat.follow(model.max_iter))
         if values.several:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
@@ -16,6 +16,7 @@ from . import options
 from .layout_names import LayoutValues
 from .options import DEFAULT_EXAGGERATION, DEFAULT_PERPLEXITY, parse_exaggerations, parse_perplexities
 from .output_files import Outputs, default_outputs
+from .session import Session
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,9 @@ class MethodOptions:
     method: Annotated[options.Method, typer.Option("--method", "-m", help="Method of dimension reduction.")] = (
         "tsnekhorn"
     )
-    dimensions: Annotated[int, typer.Option("--dimensions", "-d", min=1, max=3, help="Dimension of the layout.")] = 2
+    dimensions: Annotated[
+        int, typer.Option("--dimensions", "-d", min=1, max=3, help="Dimension of the layout; pages show only 2.")
+    ] = 2
     balance: options.Balance = "auto"
     self_loops: Annotated[bool, typer.Option("--self-loops", help="Count each point among its own neighbours.")] = False
     max_iter: Annotated[int, typer.Option(min=1, help="Maximum number of iterations.")] = 2000
@@ -64,17 +67,24 @@ class OutputOptions:
     escape_formulas: options.EscapeFormulas = False
     force: options.Force = False
 
-    def outputs(self, input: Path, method: MethodOptions, inputs: list[Path], image: str | None) -> Outputs:
+    def outputs(
+        self, run: Session, input: Path, method: MethodOptions, inputs: list[Path], image: str | None
+    ) -> Outputs:
         """Return the files to write, or the default ones; raise if one of them cannot be written as requested."""
         found = Outputs(self.out, self.plot, self.html, self.save_model, tables=(*LAYOUT_SUFFIXES, H5AD))
-        found = found if found.paths else default_outputs(input, method.method)
+        if method.dimensions != 2 and (self.html is not None or image is not None):
+            raise InputError(
+                f"the page shows only two-dimensional layouts; leave out {'--html' if self.html else '--image'}, or "
+                "pass --dimensions 2."
+            )
+        if not found.paths:
+            found = default_outputs(input, method.method)
+            if method.dimensions != 2:
+                found = replace(found, html=None)
+                run.note("no page: pages show only two-dimensional layouts")
         found.check(inputs, force=self.force, several=method.values.several)
         if image is not None and found.html is None:
             raise InputError(f"--image {image} is shown on the page, which was not requested; pass --html.")
-        if method.dimensions != 2 and found.html is not None:
-            raise InputError(
-                f"the page is 2-dimensional, but --dimensions is {method.dimensions}; use --out or --plot."
-            )
         return found
 
 

@@ -15,7 +15,7 @@ from ..io import Layouts, read_layouts
 from ..io.table_files import check_input
 from ..runtime.checks import check_jobs
 from . import options
-from .input_points import Source, note_unequal_columns
+from .input_points import Source, named, note_unequal_columns
 from .layout_report import measure, score_lines
 from .options import split
 from .session import Session, session
@@ -58,7 +58,7 @@ def evaluate(
         from ..geometry.preprocessing import Preprocessing
 
         check_metric(metric)
-        with run.stage("read", f"reading {input} and {embedding}"):
+        with run.stage("read", f"reading {named(input)} and {embedding}"):
             table = Source.of(input, source, metadata=metadata).read()
             for note in table.notes:
                 run.note(note)

@@ -156,12 +156,17 @@ class Points:
         return self.preprocessing.before_reduction(self.table.X)
 
 
+def named(path: Path) -> str:
+    """Return a path as progress messages name it; the name of a folder alone may look like a part of the sentence."""
+    return f"the folder {path}" if path.is_dir() else str(path)
+
+
 def read_input(run: Session, source: Source, metric: str) -> Table:
     """Check the metric, read a file, and print notes about it."""
     from ..geometry.distance_metrics import check_metric
 
     check_metric(metric)
-    with run.stage("read", f"reading {source.path}"):
+    with run.stage("read", f"reading {named(source.path)}"):
         table = source.read()
         for note in table.notes:
             run.note(note)

@@ -26,7 +26,7 @@ MEANINGS = {
     "continuity": "1 = no neighbours lost in the layout",
     "distance_correlation": "between distances in data and layout; if low, do not trust large distances in the picture",
     "knn_accuracy": "accuracy of predicting a point's label from its 15 nearest neighbours in the layout",
-    "silhouette": "of the labels in the layout: 1 = tight groups far apart, 0 = mixed groups",
+    "silhouette": "how well the labels separate in the layout: 1 = tight groups far apart, 0 = mixed groups",
 }
 ALL = 1.0 - 1e-9  # share of the variance that counts as all of it; less is never shown as 100%
 MOST_NAMES, FIRST_NAMES = 12, 4  # features that are listed in full; of more, only the first and the last

@@ -22,6 +22,7 @@ else:  # the choices are the names in the registry
 
 DEFAULT_PERPLEXITY = 30.0
 DEFAULT_EXAGGERATION = 1.0
+LEAST_BYTES = 1e6  # of memory as a plain number; the program alone needs more than a hundred times as much
 FORMATS = "CSV, TSV, Parquet, Arrow, NPY, NPZ, MTX or H5AD, according to the suffix"
 
 Input = Annotated[
@@ -78,7 +79,7 @@ Transpose = Annotated[
     typer.Option(
         "--transpose",
         help="The columns of the file are the points, such as with genes in rows; --id then names the features, and "
-        "--exclude leaves out points, too.",
+        "--exclude also leaves out points.",
     ),
 ]
 Label = Annotated[str | None, typer.Option("--label", help="Label column; excluded from the features.")]
@@ -101,7 +102,8 @@ Balance = Annotated[
     str,
     typer.Option(
         "--balance",
-        help="How equal points are made in P, from 0 (hubs count more, as in t-SNE) to 1 (as in the paper), or 'auto'.",
+        help="How equally points count in P: 0 = hubs count more, as in t-SNE; 1 = all points count equally, as in the "
+        "paper; or 'auto'.",
         metavar="NUMBER|auto",
     ),
 ]
@@ -112,7 +114,7 @@ Workers = Annotated[
     typer.Option(
         "--workers",
         min=1,
-        help="Start a Dask cluster of this many processes on this machine, and use it; few points take longer on it.",
+        help="Start a Dask cluster of this many processes on this machine, and use it; small data are slower this way.",
     ),
 ]
 DaskAddress = Annotated[
@@ -236,6 +238,20 @@ def parse_balance(text: str) -> float | Literal["auto"]:
         return float(text)
     except ValueError:
         raise InputError(f"--balance must be 'auto' or a number from 0 to 1, got {text!r}.") from None
+
+
+def parse_memory(text: str | None) -> str | None:
+    """Return a limit on the memory, which the estimator checks; raise for a small number without a unit.
+
+    It could be meant as gigabytes or as a percentage, but would be read as bytes.
+    """
+    try:
+        small = text is not None and float(text) < LEAST_BYTES
+    except ValueError:
+        small = False
+    if small:
+        raise InputError(f"--max-memory {text} needs a unit; pass a size such as 50GB, or a share such as 50%.")
+    return text
 
 
 def parse_perplexities(values: list[str] | None) -> list[float]:

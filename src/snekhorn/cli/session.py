@@ -19,7 +19,7 @@ from typing import Any
 
 import typer
 
-from ..errors import InputError
+from ..errors import InputError, MissingMemoryError
 from .heartbeat import Heartbeat
 
 BUG, BAD_INPUT, INTERRUPTED = 1, 2, 130
@@ -40,6 +40,7 @@ OPTIONS = {
 PARAMETERS = re.compile(
     r"(?<!\w)'[^']*'"
     r"|(?<![\w/.-])(?P<name>n_jobs|max_memory|random_state|max_iter|n_components|self_loops)(?![\w/-]|\.\w)"
+    r"(?:='(?P<value>[\w.%+-]+)')?"
     r"|^(?P<word>tol|balance|metric)(?= must)"
 )
 _program_start: list[float] = []  # empty if a command does not run as a program of its own
@@ -167,12 +168,21 @@ def _sentence(error: Exception, *, debug: bool) -> str:
         return f"this is a bug in snekhorn ({type(error).__name__}: {text}); please report it and include {where}."
     if isinstance(error, MemoryError) and not text:
         return "there is not enough memory; use fewer points or columns."
+    if isinstance(error, MissingMemoryError):
+        problem, *remedies = error.args
+        offered = [remedy for remedy in remedies if "n_neighbors" not in remedy]  # for which `embed` has no option
+        text = str(MissingMemoryError(problem, *(offered or ["use fewer points"])))
     return with_option_names(text or type(error).__name__)
 
 
 def with_option_names(text: str) -> str:
     """Replace parameter names of the library with the corresponding command-line options."""
-    return PARAMETERS.sub(lambda found: OPTIONS.get(found["name"] or found["word"], found[0]), text)
+
+    def named(found: re.Match[str]) -> str:
+        option = OPTIONS.get(found["name"] or found["word"], found[0])
+        return option if found["value"] is None else f"{option} {found['value']}"
+
+    return PARAMETERS.sub(named, text)
 
 
 def _plain(value: Any) -> Any:

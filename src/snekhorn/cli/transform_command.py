@@ -20,7 +20,7 @@ from ..io.table import decoded
 from ..io.table_files import READERS, can_have_lists, check_input, has_numbered_columns
 from ..runtime.checks import check_jobs
 from . import options
-from .input_points import Source
+from .input_points import Source, named
 from .output_files import MODELS, Outputs, draw, note_page, write_each
 from .session import Session, session
 
@@ -70,7 +70,7 @@ def transform(
         outputs.check([model, input, *([] if metadata is None else [metadata])], force=force, several=False)
         from ..estimators.saved_models import load_with_source
 
-        with run.stage("read", f"reading {model} and {input}"):
+        with run.stage("read", f"reading {model} and {named(input)}"):
             fitted, source = load_with_source(model)
             layout = _steps(fitted)[-1]
             old = layout.embedding_

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
 
 import typer
@@ -35,7 +36,16 @@ def _sentence(error: Any) -> str:
         value = reasons[0]["input"]
         return f"{max(error.param.opts, key=len)} must be {allowed}, got {value if _is_number(value) else repr(value)}."
     text = " ".join(error.format_message().split()).replace("Value error, ", "")
+    if getattr(error, "possibilities", None):
+        text = f"{error.message.rstrip('.')}{_suggestion(error)}"
     return f"{text[:1].lower()}{text[1:]}{'' if text.endswith(('.', '?')) else '.'}"
+
+
+def _suggestion(error: Any) -> str:
+    """Suggest the option that is closest to an unknown one; dashes, which all have, do not make options similar."""
+    options = {option.lstrip("-"): option for option in error.possibilities}
+    near = get_close_matches(error.option_name.lstrip("-"), options, n=1, cutoff=0.5)
+    return f"; did you mean {options[near[0]]}?" if near else ""
 
 
 def _allowed(reason: Any) -> str | None:

@@ -97,4 +97,4 @@ def require_memory_of_client(n: int, k: int) -> None:
     """Raise if the client cannot hold the neighbours, or the affinity, once in pieces and once as a whole."""
     size = GraphSize(n, k, SINGLE)
     what = f"the checkpoint of {n:,} points, which passes through this process"
-    require_memory(2.0 * max(size.lists, size.edges), what, "leave out the checkpoint, or lower the perplexity")
+    require_memory(2.0 * max(size.lists, size.edges), what, "leave out the checkpoint", "lower the perplexity")

@@ -38,7 +38,7 @@ class Stop(str, Enum):
 
     CONVERGED = "converged: the loss decreases by less than tol per iteration"
     MAX_ITER = "stopped at max_iter while the loss was still decreasing; raise max_iter to continue"
-    EXTENDED = "took all steps of extend; the loss may still decrease, so raise max_iter to continue"
+    EXTENDED = "took all steps of extend, as intended; pass a larger max_iter to let points settle further"
     CALLBACK = "stopped by a callback"
     INTERRUPTED = "interrupted from the keyboard; the layout is the last one reached"
 

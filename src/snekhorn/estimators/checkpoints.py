@@ -33,6 +33,7 @@ from ..geometry.neighbor_search import graph_of_lists
 from ..io.npz_archive import MODEL_HEADER, NpzArchive, open_bounded, write_npz
 from ..io.safe_output import TEMPORARY, replacing
 from ..runtime.execution import Execution
+from ..runtime.progress import note
 from ..runtime.settings import settings_of_result
 from ..runtime.user_warnings import warn
 from ..solvers.solve_report import SolveReport
@@ -164,8 +165,11 @@ class Checkpoint:
         if earlier is not None:
             run["align"] = f"{fingerprint((earlier.positions, earlier.known))}, pull={earlier.pull!r}"
         checkpoint = cls(folder, run, {"n": n, "d": model.n_components}, model.optimizer)
-        for stage in stages_in(folder):
+        stages = stages_in(folder)
+        for stage in stages:
             checkpoint.load(stage, check_only=True)
+        if stages:
+            note(f"resuming from the {stages[-1]} in {folder}")
         return checkpoint
 
     def load(self, stage: str, *, check_only: bool = False) -> Any:
@@ -239,10 +243,12 @@ class Checkpoint:
             there = stored.get(name)
             if there == here:
                 continue
-            found = "of other points" if name == "points" else f"with {name}={there!r:.80}, not {here!r:.80}"
+            found, same = f"another fit, with {name}={there!r:.80}, not {here!r:.80}", "data and parameters"
+            if name == "points":
+                found, same = "other points", "data"
             raise InputError(
-                f"{self.folder} has a checkpoint of another fit, {found}; pass the same data and parameters to resume "
-                "it, or another folder to start a new one."
+                f"{self.folder} has a checkpoint of {found}; pass the same {same} to resume it, or another folder to "
+                "start a new one."
             )
 
 

@@ -57,7 +57,7 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         method, and its own perplexity, metric, neighbours and self-loops apply. With "precomputed", X is P itself,
         dense or sparse, of shape (n, n). Methods whose Q has no diagonal ignore the diagonal of P.
     balance : float or "auto", default="auto"
-        How equal points are made in P, for methods with a doubly stochastic Q: 1 is the symmetric entropic affinity of
+        How equally points count in P, for methods with a doubly stochastic Q: 1 is the symmetric entropic affinity of
         the paper, in which every row sums to 1; 0 is the symmetrised entropic affinity of t-SNE, in which hubs count
         more; values in between mix the two. "auto" uses 0.5, which preserves more neighbours, and up to 1 if noise is
         so unequal that hubs would mislead; without `latent_self_loops`, it is 1. `affinity_report_.balance` is the

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from inspect import signature
 from os import PathLike
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,7 +17,7 @@ from ..affinities.balance import Balance, check_balance
 from ..embedding.descent import Callback
 from ..embedding.latent import Latent
 from ..embedding.schedule import OptimizerName
-from ..errors import InputError, InputTypeError, NumericalOverflowError
+from ..errors import InputError, InputTypeError, NumericalOverflowError, did_you_mean
 from ..geometry.costs import count_neighbors
 from ..geometry.distance_metrics import check_metric
 from ..runtime.checks import (
@@ -30,6 +32,21 @@ from ..runtime.checks import (
 
 Init: TypeAlias = Literal["pca", "spectral", "random"]
 Method: TypeAlias = Literal["auto", "exact", "fft"]
+Given = ParamSpec("Given")
+
+
+def naming_the_class(init: Callable[Concatenate[Any, Given], None]) -> Callable[Concatenate[Any, Given], None]:
+    """Make errors about an unknown parameter name the class of the object, not the base class that defines `init`."""
+    known = list(signature(init).parameters)[1:]
+
+    @wraps(init)
+    def checked(self: Any, /, *args: Given.args, **parameters: Given.kwargs) -> None:
+        for name in parameters:
+            if name not in known:
+                raise InputTypeError(f"{type(self).__name__} has no parameter {name!r}; {did_you_mean(name, known)}")
+        init(self, *args, **parameters)
+
+    return checked
 
 
 class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
@@ -37,6 +54,7 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
 
     latent: ClassVar[Latent]
 
+    @naming_the_class
     def __init__(  # noqa: PLR0913
         self,
         n_components: int = 2,

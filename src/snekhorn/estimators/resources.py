@@ -11,7 +11,7 @@ from scipy import sparse
 from ..affinities.affinity import Affinity
 from ..embedding.mesh_size import most_nodes
 from ..errors import InputError
-from ..geometry.costs import GRAPH_REMEDY, count_neighbors, graph_bytes
+from ..geometry.costs import GRAPH_REMEDIES, count_neighbors, graph_bytes
 from ..geometry.preprocessing import components_bytes
 from ..runtime.execution import Execution, choose_execution
 from ..runtime.memory import require_memory
@@ -85,7 +85,7 @@ def require_memory_for_affinity(P: Any, layout: LayoutKind) -> None:
 def require_memory_for_points(X: Any, affinity: Affinity, layout: LayoutKind) -> None:
     """Raise if the affinity of X and its layout do not fit into memory."""
     n, item = count_points(X), np.dtype(getattr(X, "dtype", float)).itemsize
-    k, remedy = _neighbors_per_point(X, n, affinity)
+    k, remedies = _neighbors_per_point(X, n, affinity)
     graph = GraphSize(n, k, item)
     full = k >= n - 1
     n_pairs = n * n if full else graph.n_edges
@@ -97,7 +97,7 @@ def require_memory_for_points(X: Any, affinity: Affinity, layout: LayoutKind) ->
         stages.append(own + components_bytes(X))
         if not full:
             stages.append(graph_bytes(X, int(k), affinity.metric, n_threads))
-    _require(n, round(n_pairs), max(stages) + _unread_bytes(X), remedy)
+    _require(n, round(n_pairs), max(stages) + _unread_bytes(X), *remedies)
 
 
 def warn_of_long_sums(name: str, n: int, n_components: int, max_iter: int, execution: Execution) -> None:
@@ -113,8 +113,8 @@ def warn_of_long_sums(name: str, n: int, n_components: int, max_iter: int, execu
     )
 
 
-def _require(n: int, n_pairs: int, needed: float, remedy: str) -> None:
-    require_memory(needed, f"the layout of {n:,} points with {n_pairs:,} pairs", remedy)
+def _require(n: int, n_pairs: int, needed: float, *remedies: str) -> None:
+    require_memory(needed, f"the layout of {n:,} points with {n_pairs:,} pairs", *remedies)
 
 
 def _unread_bytes(X: Any) -> int:
@@ -123,14 +123,16 @@ def _unread_bytes(X: Any) -> int:
     return sum(part.nbytes for part in parts if isinstance(part, np.ndarray) and part.size and not any(part.strides))
 
 
-def _neighbors_per_point(X: Any, n: int, affinity: Affinity) -> tuple[float, str]:
-    """Return the number of neighbours per point, n - 1 for all pairs, and the remedy if there are too many."""
+def _neighbors_per_point(X: Any, n: int, affinity: Affinity) -> tuple[float, tuple[str, ...]]:
+    """Return the number of neighbours per point, n - 1 for all pairs, and the remedies if there are too many."""
     perplexity = affinity.graph_perplexity()
     k = count_neighbors(affinity.n_neighbors, n, perplexity)
     if affinity.metric == "precomputed" and (isinstance(X, tuple) or sparse.issparse(X)):
         given = X.nnz / n if sparse.issparse(X) else float(np.size(X[0][:1]))
-        return (given if k is None else min(given, k)), "pass a graph with fewer edges"
+        return (given if k is None else min(given, k)), ("pass a graph with fewer edges",)
     if k is not None:
-        return k, GRAPH_REMEDY
+        return k, GRAPH_REMEDIES
     usual = count_neighbors("auto", n, perplexity)  # as a number, because "auto" uses all pairs if there are few points
-    return n - 1, f"set n_neighbors={usual} for a sparse affinity, whose memory grows linearly with n"
+    if usual == n - 1:
+        return n - 1, ("use fewer points",)
+    return n - 1, (f"set n_neighbors={usual} for a sparse affinity, whose memory grows linearly with n",)

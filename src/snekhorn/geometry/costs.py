@@ -28,7 +28,7 @@ Cost: TypeAlias = DenseCost | NeighborGraph
 # uniform distribution over their neighbours.
 NEIGHBORS_PER_PERPLEXITY = 1.5
 SPARSE_REMEDY = "set n_neighbors='auto' for a sparse affinity, whose memory grows linearly with n"
-GRAPH_REMEDY = "lower n_neighbors or perplexity"
+GRAPH_REMEDIES = ("lower n_neighbors", "lower the perplexity")
 
 
 def build_cost(X: Any, *, metric: str, n_neighbors: int | str | None, perplexity: float, execution: Execution) -> Cost:
@@ -74,7 +74,7 @@ def search_neighbors(X: Any, k: int, metric: str, execution: Execution) -> Neigh
     """Find the k nearest neighbours of every row of a whitened X; raise if the affinity needs too much memory."""
     n = X.shape[0]
     what = f"a graph of {n:,} points with {k:,} neighbours each, and its affinity"
-    require_memory(graph_bytes(X, k, metric, execution.n_threads), what, GRAPH_REMEDY)
+    require_memory(graph_bytes(X, k, metric, execution.n_threads), what, *GRAPH_REMEDIES)
     graph = find_neighbors(X, k, metric, execution)
     near = graph.indices.reshape(n, k)
     check_range(graph.costs.reshape(n, k), X, metric=metric, near=near)
@@ -96,7 +96,7 @@ def _precomputed_cost(X: Any, n_neighbors: int | str | None, perplexity: float, 
     if k is None:
         require_memory(cost.matrix.nbytes, f"the affinity of a full {n} x {n} cost matrix", SPARSE_REMEDY)
         return cost
-    require_memory(GIVEN_EDGE * n * k, f"the affinity of {n:,} points with {k:,} neighbours each", GRAPH_REMEDY)
+    require_memory(GIVEN_EDGE * n * k, f"the affinity of {n:,} points with {k:,} neighbours each", *GRAPH_REMEDIES)
     return _nearest_of_matrix(cost.matrix, np.arange(n), k, execution)
 
 

@@ -30,6 +30,7 @@ HIDDEN = (".", "_")  # first letters of files that are not blocks, such as _SUCC
 ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")
 BUFFER_BYTES = 1 << 16  # for each column of a Parquet file; a larger buffer takes more memory if there are many columns
 FIRST_ROWS = 1024  # of a column of lists, which show how long they are
+TRUNCATED = ("mmap length", "EOF: reading")  # errors of NumPy about a file that ends in its values or in its header
 SAME_COLUMNS = "all blocks need the same columns."
 SAME_TYPE = "convert all blocks to one type."
 SINGLE = (pa.float16(), pa.float32())  # read as float32
@@ -112,7 +113,12 @@ def _npy_table(path: Path, files: list[Path], wanted: Wanted) -> Table:
 
 def _open_npy(path: Path) -> Any:
     """Map an NPY file into memory; raise if its size is not the declared one."""
-    X = np.load(path, mmap_mode="r", allow_pickle=False)
+    try:
+        X = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        if str(error).startswith(TRUNCATED):
+            raise InputError(f"{path} is truncated; write it again.") from error
+        raise
     n_bytes = path.stat().st_size - X.offset
     if X.nbytes != n_bytes:
         raise ValueError(f"it declares {X.nbytes} bytes of data, but has {n_bytes}")

@@ -25,6 +25,8 @@ GENE_NAMES = ("gene", "genes", "gene_id", "gene_name", "gene_symbol", "symbol", 
 GENE = r"^ENS[A-Z]*G[0-9]{11}"
 DATED = re.compile(r"(date|time|day|year|_at$|^at$|timestamp)", re.IGNORECASE)
 MIN_ROWS = 5  # with fewer rows, consecutive numbers may be measurements
+MIN_SORTED = 20  # increasing numbers that are row names; doses and times of a small experiment may increase, too
+EQUAL_PAIRS = 5.0  # expected number; if lower, distinct counts pass for row numbers, if higher, few numbers do
 MOST_CODES = 20  # distinct whole numbers of a column of codes; counts often have more
 POINTS_PER_CLASS = 5  # on average; with fewer, a column is not a label
 COUNTS_SAMPLE, MANY_COUNTS = 200, 50  # rows examined for raw counts, and the smallest maximum that looks like them
@@ -39,11 +41,15 @@ def column_notes(table: Table, wanted: Wanted) -> tuple[list[str], list[str]]:
     X, names = np.asarray(table.X), table.columns
     if len(X) < MIN_ROWS:
         return label_notes(table, wanted, names), []
-    ids = [name for j, name in enumerate(names) if table.id is None and _counts_rows(name, X[:, j])]
+    dates = [name for j, name in enumerate(names) if _is_dated(name, X[:, j])]
+    ids = [
+        name
+        for j, name in enumerate(names)
+        if table.id is None and name not in dates and _names_rows(name, X[:, j], first=j == 0)
+    ]
     notes = [
         f"column {name!r} is used as a feature; if it names the rows, pass {option_text('--id', name)}" for name in ids
     ]
-    dates = [name for j, name in enumerate(names) if name not in ids and _is_dated(name, X[:, j])]
     if dates:
         notes.append(
             f"{_columns(dates)} like dates or times; to leave out what is not a feature, pass "
@@ -86,18 +92,33 @@ def _columns(names: list[str]) -> str:
     return f"column {names[0]!r} looks" if len(names) == 1 else f"columns {first_few(names)} look"
 
 
-def _counts_rows(name: str, x: NDArray[np.float64]) -> bool:
-    """Return whether a feature looks like row names: consecutive numbers, or unique ones in a column called ...id."""
+def _names_rows(name: str, x: NDArray[np.float64], *, first: bool) -> bool:
+    """Return whether a feature looks like row names: distinct whole numbers, as measurements hardly ever are.
+
+    Some of n measurements are equal if their range has few values: if it has w values, about n(n - 1) / 2w pairs are
+    equal by chance, and more if some values are more frequent. Counts of which all are distinct, as in a small table,
+    have a wide range. Row numbers have a narrow one, even if they are shuffled or some rows are absent.
+
+    With a wide range, numbers name the rows if they are evenly spaced, if they increase in the first column, or if the
+    column is called ...id.
+    """
     if not _is_whole(x):
         return False
-    if (np.diff(x) == 1.0).all():
-        return True
-    return name.lower().endswith("id") and len(np.unique(x)) == len(x)
+    known = x[~np.isnan(x)]
+    n, n_values = len(known), float(known.max()) - float(known.min()) + 1.0
+    if n < MIN_ROWS or n_values < n or len(np.unique(known)) < n:
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        steps = np.diff(known)
+        even = bool(np.ptp(steps) == 0.0)
+    sorted_first = first and n >= MIN_SORTED and bool((steps > 0.0).all())
+    return n * (n - 1) / 2.0 >= EQUAL_PAIRS * n_values or even or sorted_first or name.lower().endswith("id")
 
 
 def _is_whole(x: NDArray[np.float64]) -> bool:
     """Return whether all known values are whole numbers."""
-    if (x[:MIN_ROWS] % 1.0 > 0.0).any():  # quick answer for most columns
+    start = x[:MIN_ROWS]
+    if (start[np.isfinite(start)] % 1.0 > 0.0).any():  # quick answer for most columns
         return False
     known = x[~np.isnan(x)]
     return bool(known.size and np.isfinite(known).all() and not (known % 1.0).any())

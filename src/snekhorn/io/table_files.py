@@ -106,7 +106,6 @@ def read_table(  # noqa: PLR0913
     if described is not None:
         join_metadata(path, table, Path(str(metadata)), described, wanted)
     check_ids(path, table)
-    settle_missing(path, table, wanted)
     automatic = columns is None and leading is None and not of_model and vector is None
     if automatic and suffix in TABULAR_SUFFIXES and not transpose:
         if len(table.columns) == 1:
@@ -115,11 +114,14 @@ def read_table(  # noqa: PLR0913
                 f"{path} has only one numeric column, {table.columns[0]!r}, but a layout normally needs at least two. "
                 f"To use only this one, pass it to --columns.{''.join(lists)}"
             )
-        notes, table.doubtful = column_notes(table, wanted)
-        table.notes += notes
+        notes, table.doubtful = column_notes(table, wanted)  # of all rows, because row numbers may lose some below
     elif leading is None and not of_model:
         can_be_labels = automatic and not transpose and suffix != ".h5ad"  # elsewhere, --label would fail
-        table.notes += label_notes(table, wanted, table.columns if can_be_labels else ())
+        notes = label_notes(table, wanted, table.columns if can_be_labels else ())
+    else:
+        notes = []
+    settle_missing(path, table, wanted)
+    table.notes += notes
     return table
 
 

@@ -39,7 +39,8 @@ MARKER = 3.0  # pixels around the centre of a point, so that labels beside a gro
 MAX_SHIFT = 3.0  # in label heights; labels moved farther would seem to name other points
 ROUNDS = 200  # maximum number of rounds of pushing labels apart
 LINE_LENGTH = 16  # characters
-HALO = Stroke(linewidth=3.0, foreground="white")
+# Around names; a wider or more opaque halo hides points of small groups, a fainter one leaves names hard to read.
+HALO = Stroke(linewidth=2.0, foreground="white", alpha=0.6)
 NOTHING = np.empty((0, 2))
 LABEL_ID = "category"  # marks labels among the texts of the axes, and in SVG files
 

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from .progress import note
 from .user_warnings import warn
 
+USUAL_PERPLEXITY = 30.0  # for data of any size, and for the number of neighbours of affinities without a perplexity
 PREFIXES = "kmgt"
 AMOUNT = re.compile(rf"\s*(\d+\.?\d*|\.\d+)\s*(?:(?:([{PREFIXES}])(i)?)?b?|(%))\s*")
 
@@ -22,22 +24,30 @@ def check_perplexity(perplexity: Any) -> float:
     return float(perplexity)
 
 
-def clamp_perplexity(perplexity: float, n_entries: int) -> float:
+def clamp_perplexity(perplexity: float, n_entries: int, n_points: int) -> float:
     """Return the perplexity; if rows of `n_entries` cannot reach it, lower it and warn.
 
     A row of n entries has perplexity n only if it is uniform, and then it carries no information about the data. The
-    limit is therefore n - 1, or 1.5 for rows of two entries.
+    limit is therefore n - 1, or 1.5 for rows of two entries. Rows shorter than the number of points are those of a
+    neighbour graph.
     """
     largest = max(n_entries - 1.0, (n_entries + 1.0) / 2.0)
+    start = max(min(USUAL_PERPLEXITY, float(n_points // 3)), 2.0)
+    advice = f"above a third of the points, layouts show little structure; {start:g} is a good start"
     if perplexity <= largest:
+        if perplexity > max(n_points / 3.0, start):
+            note(f"perplexity={perplexity:g} is large for {n_points:,} points: {advice}")
         return perplexity
     if n_entries == 1:
         warn("every row has a single entry, so the perplexity has no effect; add points, or allow self-loops.")
-    else:
+    elif n_entries < n_points - 1:
         warn(
             f"perplexity={perplexity:g} exceeds what rows with {n_entries} entries allow; using {largest:g}. "
             f"Pass a perplexity of at most {largest:g} to avoid this warning."
         )
+    else:
+        but = f", but {advice}" if start < largest else ""
+        warn(f"perplexity={perplexity:g} is too large for {n_points:,} points; using {largest:g}{but}.")
     return largest
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from ..errors import MissingMemoryError
 from .checks import check_memory
 
-GIB = 2**30
+GIB, MIB = 2**30, 2**20
 ROOT = Path("/")
 UNLIMITED = 2**62  # version 1 of control groups gives a limit of almost 2**63 bytes if there is none
 # Files of a control group: its limits, what it uses, and which lines of `memory.stat` count files that Linux can drop.
@@ -71,21 +71,36 @@ def left_bytes() -> float | None:
     return min((left for left in lefts if left is not None), default=None)
 
 
-def require_memory(needed: float, what: str, remedy: str) -> None:
-    """Raise an error that names the remedy if `needed` bytes, in addition to those in use, are not available."""
+def require_memory(needed: float, what: str, *remedies: str) -> None:
+    """Raise an error that names the remedies if `needed` bytes, in addition to those in use, are not available."""
     available, limit = available_bytes(), _limit.get()
     if available is not None and needed > available:
         raise MissingMemoryError(
-            f"not enough memory for {what}: about {needed / GIB:.1f} GiB needed, only {available / GIB:.1f} GiB "
-            f"available; {remedy}."
+            f"not enough memory for {what}: about {size_text(needed)} needed, only {size_text(available)} available",
+            *remedies,
         )
+    if limit is None:
+        return
+    max_memory, allowed = limit
     used = used_bytes()
-    if limit is not None and used + needed > limit[1]:
+    if used >= allowed:
         raise MissingMemoryError(
-            f"not enough memory for {what}: about {(used + needed) / GIB:.1f} GiB needed, including "
-            f"{used / GIB:.1f} GiB in use, but max_memory={limit[0]!r} allows {limit[1] / GIB:.1f} GiB; raise it, or "
-            f"{remedy}."
+            f"max_memory={max_memory!r} is less than the program already uses (about {size_text(used)})", "raise it"
         )
+    if used + needed > allowed:
+        raise MissingMemoryError(
+            f"not enough memory for {what}: about {size_text(used + needed)} needed, including {size_text(used)} in "
+            f"use, but max_memory={max_memory!r} allows {size_text(allowed)}",
+            "raise it",
+            *remedies,
+        )
+
+
+def size_text(n_bytes: float) -> str:
+    """Write a number of bytes in a unit in which it is not rounded to zero."""
+    if n_bytes >= 0.1 * GIB:
+        return f"{n_bytes / GIB:.1f} GiB"
+    return f"{n_bytes / MIB:.1f} MiB" if n_bytes >= 0.1 * MIB else f"{n_bytes:,.0f} bytes"
 
 
 def _left_on_machine(root: Path) -> int | None:

@@ -1,4 +1,4 @@
-"""Show the progress of a fit, and the time left, in a terminal or a notebook: a bar for each of its stages."""
+"""Show the progress of a fit in a terminal or a notebook, a bar for each stage with the time left; pass on notes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,23 @@ from typing import Any
 Progress = Callable[[int, float], None]
 
 _stage: ContextVar[str | None] = ContextVar("stage", default=None)  # other threads do not see it
+_show: ContextVar[Callable[[str], None] | None] = ContextVar("show", default=None)  # what shows notes
+
+
+@contextmanager
+def notes_shown_by(show: Callable[[str], None]) -> Iterator[None]:
+    """Pass the notes of fits in the body to `show`; outside this context, they are not shown."""
+    token = _show.set(show)
+    try:
+        yield
+    finally:
+        _show.reset(token)
+
+
+def note(text: str) -> None:
+    """Note something about a fit that is not worth a warning."""
+    if (show := _show.get()) is not None:
+        show(text)
 
 
 @contextmanager

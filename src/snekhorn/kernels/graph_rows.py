@@ -142,9 +142,8 @@ def fill_union(
             b += both or not own
 
 
-@compiled
-def append_unseen(found, seen, order, tail):
-    """Append the points that have not been seen to ``order[:tail]``, mark them as seen, and return the new end."""
+@inlined
+def _append_unseen(found, seen, order, tail):
     for k in range(found.size):
         j = found[k]
         if not seen[j]:
@@ -152,6 +151,12 @@ def append_unseen(found, seen, order, tail):
             order[tail] = j
             tail += 1
     return tail
+
+
+@compiled
+def append_unseen(found, seen, order, tail):
+    """Append the unseen points to ``order[:tail]``, mark them as seen, and return the new end."""
+    return _append_unseen(found, seen, order, tail)
 
 
 @compiled
@@ -167,7 +172,7 @@ def breadth_first(indptr, indices, order):
         while head < tail:
             i = order[head]
             head += 1
-            tail = append_unseen(indices[indptr[i] : indptr[i + 1]], seen, order, tail)
+            tail = _append_unseen(indices[indptr[i] : indptr[i + 1]], seen, order, tail)
 
 
 @compiled

@@ -37,6 +37,13 @@ def test_entropies_are_those_of_a_symmetric_doubly_stochastic_matrix_on_the_grap
     np.testing.assert_allclose(metropolis_entropies(cost), entropies(M), rtol=1e-12)
 
 
+def test_two_points_that_have_only_each_other_share_their_mass():
+    X = np.array([[0.0], [0.1], [100.0], [100.1]])
+    pairs = build_cost(X, metric="sqeuclidean", n_neighbors=1, perplexity=1.5, execution=Threads(1)).symmetrized()
+    np.testing.assert_array_equal(metropolis_entropies(pairs), 0.0)
+    np.testing.assert_allclose(metropolis_entropies(pairs, least_degree=2), np.log(2.0), rtol=1e-12)
+
+
 def test_a_graph_that_carries_the_perplexity_is_left_alone(hubs):
     _, graph = hubs
     assert feed_starved(graph, np.log(1.01), typical_degree(graph)) is graph

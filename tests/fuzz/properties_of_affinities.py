@@ -114,7 +114,7 @@ def the_unit_of_the_points_does_not_matter(case_and_power):
         fit(other, case.scaled(2.0**power).data())
     except Refused as refused:
         raise AssertionError(f"accepted in one unit only: {refused}") from refused
-    both = one.report_.converged and other.report_.converged
+    both = all(affinity.report_.converged or _almost_converged(affinity) for affinity in (one, other))
     # Rounding decides whether a problem that is nearly impossible to solve without self-loops is solved, and whether
     # the last steps of a method that uses gradients alone still ascend.
     by_chance = not one.self_loops or case.parameters.get("solver", "newton") != "newton"
@@ -125,6 +125,12 @@ def the_unit_of_the_points_does_not_matter(case_and_power):
         hard = by_chance and _took_long(one) and _has_uniform_rows(dense(one.affinity_))
         atol = np.sqrt(2.0 * one.tol) if hard else 1e-6
         np.testing.assert_allclose(dense(other.affinity_), dense(one.affinity_), rtol=0.0, atol=atol)
+
+
+def _almost_converged(affinity):
+    """Return whether rounding may have decided that a gap is larger than the tolerance."""
+    gaps = (affinity.report_.marginal_gap, affinity.report_.entropy_gap)
+    return max(gaps) <= 2.0 * getattr(affinity, "tol", 0.0)
 
 
 def _took_long(affinity):

@@ -5,7 +5,8 @@ whose neighbours are all hubs are starved: they cannot place their own mass. The
 
     M_ij = 1 / max(degree_i, degree_j) on the edges,    M_ii = 1 - sum_j M_ij,
 
-is symmetric and doubly stochastic, so all rows can have the entropies of its rows at the same time.
+is symmetric and doubly stochastic, so all rows can have the entropies of its rows at the same time. With degrees of at
+least 2 in the formula, two points that have only each other share their mass with their self-loops.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from ..kernels.graph_rows import metropolis_rows
 ROUNDS = 2  # of `feed_starved`; added edges can create new hubs, so repeat once
 
 
-def metropolis_entropies(graph: NeighborGraph) -> Array:
+def metropolis_entropies(graph: NeighborGraph, least_degree: int = 1) -> Array:
     """Compute -sum_j M_ij log M_ij for every row: an entropy that the graph with self-loops is certain to support."""
     entropies = np.empty(graph.n_points)
-    graph.over_rows(RowLoop(graph=metropolis_rows), graph.degrees, entropies)
+    graph.over_rows(RowLoop(graph=metropolis_rows), np.maximum(graph.degrees, least_degree), entropies)
     return entropies
 
 

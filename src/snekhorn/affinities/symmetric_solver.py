@@ -98,7 +98,7 @@ class SymmetricSolver:
             n_passes += passes + outcome.n_passes
         if outcome.reason in STUCK and isinstance(cost, NeighborGraph) and self.self_loops and newton:
             # Some targets exceed what the graph can support: lower them to what it is certain to support.
-            target = np.minimum(target, metropolis_entropies(cost))
+            target = np.minimum(target, metropolis_entropies(cost, least_degree=2))
             rows = KernelRows.with_entropy(cost, target, self_loops=self.self_loops)
             dual, x, passes = self._start(cost, rows, target)
             outcome = self._climb(dual, x)

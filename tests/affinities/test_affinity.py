@@ -31,8 +31,9 @@ def test_the_matrix_is_not_changed():
 @pytest.mark.parametrize("self_loops", [True, False])
 @pytest.mark.parametrize(("n_neighbors", "k_advice"), [(None, False), (20, True), (59, False), (10**6, False)])
 def test_a_warning_advises_only_what_can_help(X, monkeypatch, self_loops, n_neighbors, k_advice):
-    def stall(problem, point, **options):
-        return Outcome(point, Reason.STALLED, 1, 1, [])
+    def stall(problem, start, **options):
+        point, passes = start()
+        return Outcome(point, Reason.STALLED, 1, passes, [])
 
     monkeypatch.setattr(symmetric_solver, "maximize", stall)
     affinity = SymmetricEntropicAffinity(5.0, self_loops=self_loops, n_neighbors=n_neighbors)

@@ -150,7 +150,10 @@ class _Scaling:
         self.n_iter = self.n_passes = 0
         self.lam = np.zeros(cost.n_points)
         # Without self-loops, rows keep enough mass to scale only if the bandwidth is at least about the nearest cost.
-        self.nearest = KernelRows.with_bandwidth(cost, 1.0, self_loops=self_loops).nearest
+        if self_loops:
+            self.nearest = np.zeros(cost.n_points)
+        else:
+            self.nearest = KernelRows.with_bandwidth(cost, 1.0, self_loops=False).nearest
         self.bandwidth = float(cost.execution.max(self.nearest))
 
     def with_bandwidth(self, bandwidth: float) -> tuple[SymmetricDual, Outcome]:
@@ -207,10 +210,14 @@ class _Scaling:
             self.n_passes += SINKHORN_STEPS
         else:
             self.n_passes += balance(self.cost, x)
-        start = problem.evaluate(problem.project(x))
-        if not np.isfinite(start.gap):  # the last solution was far from feasible: start where no entry exceeds 1
-            start = problem.evaluate(problem.project(np.stack([self.nearest, x[1]])))
-            self.n_passes += 1
+
+        def start() -> tuple[Point, int]:
+            point = problem.evaluate(problem.project(x))
+            if np.isfinite(point.gap):
+                return point, 1
+            # The last solution was far from feasible: start where no entry exceeds 1.
+            return problem.evaluate(problem.project(np.stack([self.nearest, x[1]]))), 2
+
         before = self.n_iter
         outcome = maximize(
             problem,
@@ -222,7 +229,7 @@ class _Scaling:
             progress=lambda n, gap: self.progress(before + n, gap),
         )
         self.n_iter += outcome.n_iter
-        self.n_passes += 1 + outcome.n_passes
+        self.n_passes += outcome.n_passes
         self.lam, self.bandwidth = outcome.point.x[0], float(outcome.point.x[1, 0])
         return outcome
 

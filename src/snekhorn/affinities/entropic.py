@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..geometry.costs import Array, Cost, Matrix, NeighborGraph
 from ..kernels import bandwidth_search
@@ -164,11 +163,6 @@ class KernelRows:
     def duals(self) -> Array:
         """Dual variables (lambda, eps), for which the rows are exp((lambda_i - C_ij) / eps_i)."""
         return np.stack([self.nearest - self.bandwidth * self.log_normalizer, self.bandwidth])
-
-    def permuted(self, order: NDArray[np.intp]) -> KernelRows:
-        """Apply the permutation `order` to the rows."""
-        values = (self.bandwidth, self.nearest, self.log_normalizer, self.entropy)
-        return KernelRows(*(value[order] for value in values))
 
     def affinity(self, cost: Cost, *, self_loops: bool) -> Matrix:
         """Compute the matrix P_ij = exp(-(C_ij - nearest_i) / bandwidth_i - log_normalizer_i)."""

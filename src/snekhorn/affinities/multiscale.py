@@ -128,7 +128,7 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
                 cost = feed_starved(cost, log_perplexity, degree)
             rows = solver.entropic_rows(cost, log_perplexity)
             local, order = cost.in_local_order()
-            dual, last, report = solver.solve(local, order, rows, log_perplexity, last)
+            dual, last, report = solver.solve(local, order, rows.duals, log_perplexity, last)
             self.reports_.append(report)
             total = _add_affinity(dual, last, total)
             if not report.converged:

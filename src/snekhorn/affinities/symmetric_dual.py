@@ -49,12 +49,14 @@ class SymmetricDual:
         held = self.held(gam, gradient[1])
         pieces = np.stack([target * gam, lam, -0.5 * terms[:, MASS_SCALE]])
         row_values = pieces.sum(axis=0)
+        magnitude = float(self.execution.sum(np.abs(pieces, out=pieces)))
+        del pieces
         marginal_gap, entropy_gap = gaps(gradient, held, self.execution)
         return Point(
             x=x,
             value=float(self.execution.sum(row_values)),
             row_values=row_values,
-            magnitude=float(self.execution.sum(np.abs(pieces))),
+            magnitude=magnitude,
             gradient=gradient,
             rhs=self._log_residual(mass, mass_log),
             blocks=self._blocks(x, terms),

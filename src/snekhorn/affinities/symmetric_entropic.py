@@ -152,7 +152,7 @@ class SymmetricEntropicAffinity(Affinity):
         else:
             last = self._last_solution(cost)
             cost, order = cost.in_local_order()  # a cache-friendly order of the points, which `solve` undoes
-            dual, x, report = solver.solve(cost, order, rows, log_perplexity, last)
+            dual, x, report = solver.solve(cost, order, rows.duals, log_perplexity, last)
             cost = dual.cost
             self.marginal_dual_, self.entropy_dual_ = in_user_units(cost, x)
             entries, diagonal = dual.entries(x)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -39,7 +40,8 @@ REFILLING_STEPS = 20
 class SymmetricSolver:
     """Solver of the dual, with the parameters of `SymmetricEntropicAffinity` that it needs.
 
-    `entropic_rows` computes the entropic affinity, and `solve` starts from it; the other methods are steps of `solve`.
+    `entropic_rows` computes the entropic affinity, and `solve` starts from its dual variables; the other methods are
+    steps of `solve`.
     """
 
     tol: float
@@ -59,35 +61,36 @@ class SymmetricSolver:
         self,
         cost: Cost,
         order: NDArray[np.intp] | None,
-        rows: KernelRows,
+        entropic: Array,
         log_perplexity: float,
         last: Array | None = None,
     ) -> tuple[SymmetricDual, Array, SolveReport]:
         """Return the dual problem, its solution x = (lambda, gamma) and the report, in the given order of the points.
 
         `cost` and `order` come from `in_local_order`. The costs in the given order are restored at the end, so that the
-        caller need not keep both. `rows`, from `entropic_rows`, and `last` are in the given order. Start from `last` if
-        it is not None, and from `rows` otherwise.
+        caller need not keep both. `entropic`, the dual variables of the entropic affinity, and `last` are in the given
+        order. Start from `last` if it is not None, and from `entropic` otherwise.
         """
         if order is None:
-            return self._maximum(cost, rows, log_perplexity, last)
+            return self._maximum(cost, entropic, log_perplexity, last)
+        entropic = entropic[:, order]
         last = None if last is None else last[:, order]
-        dual, x_local, report = self._maximum(cost, rows.permuted(order), log_perplexity, last)
+        dual, x_local, report = self._maximum(cost, entropic, log_perplexity, last)
         x = np.empty_like(x_local)
         x[:, order] = x_local
         return dual.restored(order), x, report.renumbered(order)
 
     def _maximum(
-        self, cost: Cost, rows: KernelRows, log_perplexity: float, last: Array | None
+        self, cost: Cost, entropic: Array, log_perplexity: float, last: Array | None
     ) -> tuple[SymmetricDual, Array, SolveReport]:
         """Maximise the dual; if the solver gets stuck, try again from a better starting point."""
         newton = self.solver == "newton"
         target = row_targets(cost, log_perplexity, self_loops=self.self_loops)
-        dual, x, n_passes = self._start(cost, rows, target, last)
+        dual, x, n_passes = self._start(cost, entropic, target, last)
         outcome = self._climb(dual, x)
         n_passes += outcome.n_passes
         if last is not None and outcome.reason is not Reason.CONVERGED:  # the last solution was too far away
-            dual, x, passes = self._start(cost, rows, target)
+            dual, x, passes = self._start(cost, entropic, target)
             outcome = self._climb(dual, x)
             n_passes += passes + outcome.n_passes
         largest_gap = dual.execution.max(outcome.point.gradient[0])
@@ -100,27 +103,27 @@ class SymmetricSolver:
             # Some targets exceed what the graph can support: lower them to what it is certain to support.
             target = np.minimum(target, metropolis_entropies(cost, least_degree=2))
             rows = KernelRows.with_entropy(cost, target, self_loops=self.self_loops)
-            dual, x, passes = self._start(cost, rows, target)
+            dual, x, passes = self._start(cost, rows.duals, target)
             outcome = self._climb(dual, x)
             n_passes += passes + outcome.n_passes
         report = self._report(outcome, dual, target < log_perplexity, n_passes)
         return dual, outcome.point.x, report
 
     def _start(
-        self, cost: Cost, rows: KernelRows, target: Array, last: Array | None = None
+        self, cost: Cost, entropic: Array, target: Array, last: Array | None = None
     ) -> tuple[SymmetricDual, Array, int]:
         """Return the dual problem, the starting point, and the number of passes used.
 
-        Without `last`, the starting point consists of the dual variables of the ordinary entropic affinity. P is then a
-        weighted geometric mean of that affinity and its transpose.
+        Without `last`, start from the dual variables of the ordinary entropic affinity. P is then a weighted geometric
+        mean of that affinity and its transpose.
         """
-        x = rows.duals
-        floor = FLOOR * np.maximum(x[1], NARROWEST * np.median(x[1]))
-        ceiling = CEILING * cost.execution.max(x[1])
+        bandwidth = entropic[1]
+        floor = FLOOR * np.maximum(bandwidth, NARROWEST * np.median(bandwidth))
+        ceiling = CEILING * cost.execution.max(bandwidth)
         dual = SymmetricDual(cost, target, self.self_loops, lower=floor, upper=ceiling)
         if last is not None:
             return dual, last, 1
-        x = dual.project(x)
+        x = dual.project(entropic)
         return dual, x, 1 + (0 if self.self_loops else balance(cost, x))
 
     def _climb(self, dual: SymmetricDual, x: Array) -> Outcome:
@@ -128,9 +131,7 @@ class SymmetricSolver:
         max_iter = MAX_ITER[self.solver] if self.max_iter is None else self.max_iter
         with show_progress("affinity", verbose=self.verbose, tol=self.tol) as progress:
             if self.solver == "newton":
-                point, passes = settled(dual, x)
-                outcome = maximize(dual, point, tol=self.tol, max_iter=max_iter, progress=progress)
-                return replace(outcome, n_passes=passes + outcome.n_passes)
+                return maximize(dual, partial(settled, dual, x), tol=self.tol, max_iter=max_iter, progress=progress)
             return ascend(
                 dual,
                 x,

@@ -20,6 +20,7 @@ from .solve_report import Reason
 
 Array: TypeAlias = NDArray[Any]  # float64
 Linear: TypeAlias = Callable[[Array], Array]  # a matrix, represented by the function that multiplies by it
+Start: TypeAlias = Callable[[], "tuple[Point, int]"]  # returns the first point, and the passes used to find it
 
 MAX_CG_ITERATIONS = 60
 MAX_PASSES = 1000  # problems that are not solved by then never converge
@@ -106,7 +107,7 @@ class Outcome:
 @np.errstate(over="ignore", invalid="ignore")  # a trial step may overflow; its gap then shows it
 def maximize(
     problem: Problem,
-    point: Point,
+    start: Start,
     *,
     tol: float,
     max_iter: int,
@@ -114,9 +115,14 @@ def maximize(
     max_cg: int = MAX_CG_ITERATIONS,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Maximise from a point until both gaps are below `tol`, with at most `max_cg` CG iterations per step."""
+    """Maximise until both gaps are below `tol`, with at most `max_cg` CG iterations per step.
+
+    Points and vectors are as long as all rows together, so none is kept that is no longer needed. That is why `start`
+    is a function: the first point would stay in memory if the caller held it.
+    """
     total = problem.execution.sum
-    values, passes, plain = [point.value], 0, False
+    point, passes = start()
+    values, plain = [point.value], False
     hessian: Linear | None = None  # at the point
     damping = FIRST_DAMPING if point.gap > LARGE_GAP else 0.0
     for n_iter in range(max_iter + 1):
@@ -160,7 +166,13 @@ def maximize(
         if damping > LARGEST_DAMPING or (not accepted and predicted <= noise and damping > 1.0):
             reason = Reason.ROUNDING if predicted <= noise else Reason.STALLED
             return Outcome(point, reason, n_iter + 1, passes, values)
+        del trial, step
     return Outcome(point, Reason.MAX_ITER if n_iter == max_iter else Reason.MAX_PASSES, n_iter, passes, values)
+
+
+def first_point(problem: Problem, x: Array) -> tuple[Point, int]:
+    """Start from x itself."""
+    return problem.evaluate(x), 1
 
 
 def _direction(
@@ -190,18 +202,22 @@ def _direction(
         products = (partial(apply, free=free), partial(precondition, free=free))
         return conjugate_gradient(*products, rhs, enough, problem.execution, max_cg)
 
-    rhs = (point.gradient if plain else point.rhs).copy()
-    rhs[1] *= free
+    def right_hand_side() -> Array:
+        rhs = (point.gradient if plain else point.rhs).copy()
+        rhs[1] *= free
+        return rhs
+
+    rhs = right_hand_side()
     # No tighter than the tolerance requires, nor than is useful this far from the solution.
     accuracy = max(TIGHTEST_CG, point.gap**CG_POWER, 0.3 * tol / point.gap)
     enough = min(LOOSEST_CG, accuracy) ** 2 * float(problem.execution.sum(rhs * precondition(rhs, free)))
-    step, passes = solve(rhs, free)
+    step, passes = solve(rhs, free)  # overwrites rhs
     reached = _bounded(problem, point, step)
     stopped = free & (reached != point.x[1] + step[1])
     if problem.execution.max(stopped):  # these rows stop at a bound: solve again for the others
         step[1] = reached - point.x[1]
         moving = free & ~stopped
-        rest = rhs - apply(step, moving)
+        rest = right_hand_side() - apply(step, moving)
         rest[1] *= moving
         more, used = solve(rest, moving)
         step += more
@@ -227,6 +243,7 @@ def try_step(problem: Problem, point: Point, step: Array) -> tuple[Point, Array,
         too_far = ~(trial.row_gaps < TOO_FAR * before)  # NaN also counts as too far
         if not 0.0 < problem.execution.sum(too_far) / too_far.size < FEW_ROWS:
             return trial, step, used
+        del trial
         step = np.where(too_far, RETREAT, 1.0) * step
         trial = problem.evaluate(_projected(problem, point, step))
     return trial, step, MAX_RETREATS + 1
@@ -244,8 +261,8 @@ def _settle_stragglers(problem: Problem, point: Point, tol: float) -> tuple[Poin
         if some is None:
             break
         restricted, x = some
-        found = maximize(restricted, restricted.evaluate(x), tol=tol, max_iter=MAX_SETTLING)
-        passes += 1 + int(np.ceil(restricted.share * (1 + found.n_passes)))
+        found = maximize(restricted, partial(first_point, restricted, x), tol=tol, max_iter=MAX_SETTLING)
+        passes += 1 + int(np.ceil(restricted.share * found.n_passes))
         x = point.x.copy()
         x[:, rows] = found.point.x[:, : rows.size]
         settled = problem.evaluate(x)
@@ -274,7 +291,10 @@ def _blocks(point: Point) -> tuple[Array, Array, Array, Array]:
 
 def _projected(problem: Problem, point: Point, step: Array) -> Array:
     """Apply a step, projected row by row, so that one bad row does not hold back the others."""
-    return problem.project(np.stack([point.x[0] + step[0], _bounded(problem, point, step)]))
+    x = np.empty_like(step)
+    np.add(point.x[0], step[0], out=x[0])
+    x[1] = _bounded(problem, point, step)
+    return problem.project(x)
 
 
 def _bounded(problem: Problem, point: Point, step: Array) -> Array:
@@ -292,10 +312,13 @@ def conjugate_gradient(
     execution: Execution,
     max_iter: int = MAX_CG_ITERATIONS,
 ) -> tuple[Array, int]:
-    """Solve apply(x) = rhs until the squared residual, in the preconditioner's norm, is at most `enough`."""
-    x, residual = np.zeros_like(rhs), rhs.copy()
-    z = precondition(residual)
-    direction, energy = z.copy(), float(execution.sum(residual * z))
+    """Solve apply(x) = rhs until the squared residual, in the preconditioner's norm, is at most `enough`.
+
+    `rhs` is overwritten, and so is every product, because vectors are long.
+    """
+    x, residual = np.zeros_like(rhs), rhs
+    direction = precondition(residual)
+    energy = float(execution.sum(residual * direction))
     if energy <= enough:
         return x, 0
     for n_iter in range(1, max_iter + 1):
@@ -304,13 +327,17 @@ def conjugate_gradient(
         if not curvature > 0.0:
             return x, n_iter
         step = energy / curvature
-        x += step * direction
-        residual -= step * product
+        product *= step
+        residual -= product
+        x += np.multiply(step, direction, out=product)
+        del product
         z = precondition(residual)
         previous, energy = energy, float(execution.sum(residual * z))
         if energy <= enough:
             break
-        direction = z + (energy / previous) * direction
+        direction *= energy / previous
+        direction += z
+        del z
     return x, n_iter
 
 

@@ -202,8 +202,10 @@ def tie_limit(nearest: Array, dtype: np.dtype[Any]) -> Array:
 def _with_usual_bandwidth(bandwidth: Array, nearest: Array) -> Array:
     """Give rows of equal costs, which are uniform at any bandwidth, a typical bandwidth of the data."""
     free = np.isinf(bandwidth)
+    if not free.any():
+        return bandwidth
     for usual in (bandwidth[~free], nearest):
-        if free.any() and usual.size and (median := np.median(usual)) > 0.0:
+        if usual.size and (median := np.median(usual)) > 0.0:
             return np.where(free, median, bandwidth)
     return np.where(free, 1.0, bandwidth)  # all points are equal
 

@@ -45,12 +45,14 @@ class SymmetricDual:
         terms = self._terms(x)
         mass, mass_log = terms[:, MASS], terms[:, MASS_LOG]
         target = self.log_perplexity + 1.0
-        gradient = np.stack([1.0 - mass, target - mass + mass_log])
-        held = self.held(gam, gradient[1])
         pieces = np.stack([target * gam, lam, -0.5 * terms[:, MASS_SCALE]])
         row_values = pieces.sum(axis=0)
         magnitude = float(self.execution.sum(np.abs(pieces, out=pieces)))
         del pieces
+        rhs, blocks = self._log_residual(mass, mass_log), self._blocks(x, terms)
+        gradient = np.stack([1.0 - mass, target - mass + mass_log])
+        del terms, mass, mass_log  # as long as the points, like everything here
+        held = self.held(gam, gradient[1])
         marginal_gap, entropy_gap = gaps(gradient, held, self.execution)
         return Point(
             x=x,
@@ -58,8 +60,8 @@ class SymmetricDual:
             row_values=row_values,
             magnitude=magnitude,
             gradient=gradient,
-            rhs=self._log_residual(mass, mass_log),
-            blocks=self._blocks(x, terms),
+            rhs=rhs,
+            blocks=blocks,
             held=held,
             marginal_gap=marginal_gap,
             entropy_gap=entropy_gap,
@@ -138,10 +140,12 @@ class SymmetricDual:
         where row sums are off by orders of magnitude, they are nearly linear, unlike the gradient.
         """
         mass = np.maximum(mass, SMALLEST_MASS)
-        mean_log = mass_log / mass
-        wanted_mass = -mass * np.log(mass)
-        missing_entropy = self.log_perplexity + mean_log - np.log(mass)
-        return np.stack([wanted_mass, mass * missing_entropy - mean_log * wanted_mass])
+        mean_log, log_mass = mass_log / mass, np.log(mass)
+        residual = np.empty((2, mass.size))
+        wanted_mass = np.multiply(-mass, log_mass, out=residual[0])
+        missing_entropy = np.subtract(self.log_perplexity + mean_log, log_mass, out=log_mass)
+        np.subtract(mass * missing_entropy, mean_log * wanted_mass, out=residual[1])
+        return residual
 
     def _blocks(self, x: Array, terms: Array) -> tuple[Array, Array, Array]:
         a, b, c = terms[:, W].copy(), -terms[:, W_L], terms[:, W_LL].copy()  # views would keep all terms in memory
@@ -149,5 +153,8 @@ class SymmetricDual:
             lam, gam = x
             own = lam / gam
             w = np.exp(own) / (2.0 * gam)
-            a, b, c = a + w, b - w * own, c + w * own * own
+            a += w
+            w *= own
+            b -= w
+            c += np.multiply(w, own, out=w)
         return a, b, c

@@ -122,7 +122,7 @@ class SymmetricSolver:
         ceiling = CEILING * cost.execution.max(bandwidth)
         dual = SymmetricDual(cost, target, self.self_loops, lower=floor, upper=ceiling)
         if last is not None:
-            return dual, last, 1
+            return dual, dual.project(last), 1
         x = dual.project(entropic)
         return dual, x, 1 + (0 if self.self_loops else balance(cost, x))
 
@@ -195,8 +195,8 @@ def balance(cost: Cost, x: Array) -> int:
 
 
 def settled(dual: SymmetricDual, x: Array) -> tuple[Point, int]:
-    """Return a starting point for Newton's method, and the passes used; with hubs, x itself may be too far away."""
-    point = dual.evaluate(dual.project(x))
+    """Return a starting point for Newton's method, and the passes used; with hubs, a feasible x may be too far away."""
+    point = dual.evaluate(x)
     if not FAR < point.gap < np.inf:
         return point, 1
     scaled = dual.evaluate(dual.scaled(point.x, SETTLING_STEPS))

@@ -25,7 +25,7 @@ from .cluster_checks import check_workers, find_client
 from .layout_pieces import make_pieced_objective, take_steps_on_workers
 from .pieced_checkpoints import fit_affinity_on_workers, require_memory_of_client
 from .point_pieces import PointPieces, check_dask_array, load_points
-from .workers import LostClusterError, Workers, row_ranges
+from .workers import LostClusterError, Workers, reported_losses, row_ranges
 
 # Attributes of a fitted model.
 FITTED = (
@@ -125,7 +125,7 @@ class DaskEmbedding(NeighborEmbedding):
         for name in FITTED:
             setattr(model, name, getattr(self, name))
         if X is None:
-            X = find_client(self.client).compute(self._points).result()
+            X = _loaded(self._points, find_client(self.client))
         model.keep_reference(np.ascontiguousarray(X, dtype=self.embedding_.dtype))
         return model
 
@@ -149,7 +149,7 @@ class DaskEmbedding(NeighborEmbedding):
         Z = None if isinstance(self.init, str) else check_layout(self.init, (n, self.n_components))
         client = find_client(self.client)
         if n <= DENSE_LIMIT:
-            self._fit_here(X)
+            self._fit_here(X, client)
             return
         self.check_support()
         addresses = check_workers(client)
@@ -186,9 +186,9 @@ class DaskEmbedding(NeighborEmbedding):
         self._points = X
         self.embedding_ = Z.astype(X.dtype if X.dtype == np.float32 else np.float64)
 
-    def _fit_here(self, X: Any) -> None:
+    def _fit_here(self, X: Any, client: Any) -> None:
         """Fit few points in this process."""
-        model = self._unfitted().fit(X.compute())
+        model = self._unfitted().fit(_loaded(X, client))
         for name in FITTED:
             setattr(self, name, getattr(model, name))
         self._points = X
@@ -241,6 +241,13 @@ class SNEkhorn(DaskEmbedding):
 
     latent = methods.SNEkhorn.latent
     local = methods.SNEkhorn
+
+
+def _loaded(X: Any, client: Any) -> NDArray[Any]:
+    """Return all rows of a dask array."""
+    with reported_losses(client):
+        loaded: NDArray[Any] = client.compute(X).result()
+    return loaded
 
 
 def _placed(block: NDArray[Any], model: NeighborEmbedding) -> NDArray[Any]:

@@ -16,7 +16,6 @@ from ..geometry.dense_cost import UNIT_SAMPLE, unit_for
 from ..geometry.neighbor_graph import MANY_POINTS, NeighborGraph
 from ..kernels import RowLoop, row_measures
 from ..kernels.graph_rows import append_unseen
-from ..runtime.execution import Threads
 from . import graph_tasks
 from .row_shuffle import permuted_pieces
 from .workers import Array, EdgeArray, Pieces, RowStarts, Workers
@@ -52,14 +51,14 @@ class PiecedMatrix:
 
 @dataclass(frozen=True)
 class PiecedGraph(NeighborGraph):
-    """Neighbour graph in pieces; `indptr` is in this process, `indices` and `costs` are on the workers."""
+    """Neighbour graph in pieces on the workers; `indptr` is in this process, too."""
 
     indices: Any
     costs: Any
-    starts: RowStarts = field(init=False)
+    starts: RowStarts = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "starts", self.workers.starts(self.indptr))
+        """Keep the arrays as they are, unlike a graph on one machine."""
 
     @property
     def workers(self) -> Workers:
@@ -148,21 +147,17 @@ class PiecedGraph(NeighborGraph):
         return order
 
     def permuted(self, order: NDArray[np.intp]) -> PiecedGraph:
-        _, indices, costs = permuted_pieces(self.workers, self.starts, self.indices, self.costs, order)
+        starts, indices, costs = permuted_pieces(self.workers, self.starts, self.indices, self.costs, order)
         indptr = np.concatenate([[0], np.cumsum(self.degrees[order])]).astype(self.indptr.dtype)
-        known: dict[str, Any] = {"symmetric": self.symmetric, "unit": self.unit}
+        known: dict[str, Any] = {"symmetric": self.symmetric, "unit": self.unit, "starts": starts}
         return PiecedGraph(indptr, indices, costs, self.execution, self.recall, **known)
 
-    def around(self, rows: NDArray[np.intp]) -> tuple[NeighborGraph, NDArray[np.intp]]:
-        """Return the subgraph of the edges of `rows`, in increasing order, as a graph in this process."""
+    def _edges_of(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.integer[Any]], Array]:
+        """Return the indices and costs of the edges of some rows, which are in increasing order."""
         wanted = Pieces(self._cut(rows))
         found = self.workers.fetch(self.workers.map_pieces(graph_tasks.edges_of_rows, *self._edges, wanted))
-        near, costs = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        degrees = np.zeros(self.n_points, dtype=self.indptr.dtype)
-        degrees[rows] = self.degrees[rows]
-        indptr = np.concatenate([[0], np.cumsum(degrees)])
-        some = NeighborGraph(indptr, near, costs, Threads(self.workers.n_threads), self.recall)
-        return some.around(rows)
+        near, costs = zip(*found, strict=True)
+        return np.concatenate(near), np.concatenate(costs)
 
     @property
     def _edges(self) -> tuple[Any, ...]:
@@ -170,10 +165,11 @@ class PiecedGraph(NeighborGraph):
 
     def _united(self, task: Callable[..., Any], others: Pieces, *, symmetric: bool) -> PiecedGraph:
         united = self.workers.map_pieces(task, *self._edges, self.n_points, others)
-        counts, indices, costs = self.workers.split(united, 3)
-        indptr = np.concatenate([[0], np.cumsum(np.concatenate(self.workers.fetch(counts)))])
+        starts, indices, costs = self.workers.split(united, 3)
+        degrees = np.concatenate([np.diff(part.indptr) for part in self.workers.fetch(starts)])
+        indptr = np.concatenate([[0], np.cumsum(degrees)])
         new = {"indices": replace(self.indices, parts=indices), "costs": replace(self.costs, parts=costs)}
-        return replace(self, indptr=indptr, symmetric=symmetric, **new)
+        return replace(self, indptr=indptr, starts=RowStarts(starts), symmetric=symmetric, **new)
 
     def _cut(self, rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
         """Return the rows of every piece."""

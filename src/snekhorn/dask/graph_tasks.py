@@ -32,7 +32,7 @@ def cut_columns(
 
 def united_with_transpose(
     rows: slice, starts: LocalStarts, indices: Array, costs: Array, n: int, columns: list[sparse.csr_matrix]
-) -> tuple[Array, ...]:
+) -> tuple[LocalStarts, Array, Array]:
     """Add the missing directions of edges to a piece; `columns` are its columns in all pieces."""
     back = sparse.vstack(columns, format="csr").tocsc()  # its compressed columns are the rows of the transpose
     return united(rows, starts, indices, costs, n, back)
@@ -40,12 +40,12 @@ def united_with_transpose(
 
 def united(
     rows: slice, starts: LocalStarts, indices: Array, costs: Array, n: int, other: Any
-) -> tuple[NDArray[np.int64], Array, Array]:
-    """Return the numbers of edges per row, the indices and the costs of the union of a piece and compressed rows."""
+) -> tuple[LocalStarts, Array, Array]:
+    """Return the union of a piece and compressed rows."""
     own = rows_of(starts, indices, costs, n)
     other_rows = (other.indptr, other.indices, other.data)
     ends, union, new_costs = joined((own.indptr, own.indices, own.data), other_rows, worker_threads())
-    return np.diff(ends), union, new_costs
+    return LocalStarts(ends), union, new_costs
 
 
 def with_diagonal(

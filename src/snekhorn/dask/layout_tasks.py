@@ -123,8 +123,10 @@ def forces_of_pairs(
 ) -> PairForces | None:
     """Return what near pairs and similar pairs of points contribute, or None if the layout has overflowed."""
     try:
-        stored = parts[0] in _layouts
-        layout, largest = _layouts.pop(parts[0]) if stored else _divided_layout(parts, settings)
+        try:
+            layout, largest = _layouts.pop(parts[0])
+        except KeyError:
+            layout, largest = _divided_layout(parts, settings)
     except NumericalOverflowError:
         return None
     Z, near = layout.Z, layout.near_sums(rows)

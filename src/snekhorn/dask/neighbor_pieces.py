@@ -25,6 +25,7 @@ from . import search_tasks
 from .graph_pieces import PiecedGraph
 from .point_pieces import PointPieces
 from .search_tasks import ClusterSearch, SomeLists
+from .task_batch import TaskBatch
 from .workers import Array, EdgeArray, Pieces, Workers
 
 POINTS_PER_TASK = 100_000  # points whose neighbours a task searches; more take more memory, fewer are sent more often
@@ -62,7 +63,7 @@ def graph_in_pieces(
 
     indptr = np.arange(0, n * k + 1, k, dtype=index_type)
     edges, values = EdgeArray(index_type, parts=indices), EdgeArray(points.dtype, parts=costs)
-    return PiecedGraph(indptr, edges, values, workers, recall, search_among)
+    return PiecedGraph(indptr, edges, values, workers, recall, search_among, starts=workers.starts(indptr))
 
 
 def _lists(points: PointPieces, k: int, metric: str, workers: Workers) -> tuple[list[Any], float]:
@@ -92,8 +93,9 @@ def _lists_in_clusters(points: PointPieces, k: int, metric: str, frame: Frame, w
     shared, n_workers = _clusters(points, k, metric, frame), max(1, len(workers.addresses))
     n_ranges = max(n_workers, -(-points.shape[0] // POINTS_PER_TASK))
     ranges = _cluster_ranges(shared.labels, len(shared.centres.positions), n_ranges)
-    labels, common = points.workers.share(shared.labels), workers.share(shared)
-    cut = points.workers.map_pieces(search_tasks.by_cluster, points.parts, labels, [own.stop for own in ranges])
+    common = workers.share(shared)
+    del shared
+    cut = points.workers.map_pieces(search_tasks.by_cluster, points.parts, common, [own.stop for own in ranges])
     by_range = points.workers.split(cut, len(ranges))
     groups = [workers.submit(search_tasks.merged, parts, piece=i) for i, parts in enumerate(by_range)]
     needed = workers.fetch(
@@ -104,11 +106,14 @@ def _lists_in_clusters(points: PointPieces, k: int, metric: str, frame: Frame, w
     for i, (clusters, wanted) in enumerate(zip(ranges, needed, strict=True)):
         if i >= TASKS_AHEAD * n_workers:  # the points of more tasks would fill the memory of the workers
             workers.wait_for(found[i - TASKS_AHEAD * n_workers])
+        batch = TaskBatch(workers)
+        own_wanted = [wanted[(wanted >= own.start) & (wanted < own.stop)] for own in ranges]
         parts = [
-            workers.submit(search_tasks.of_clusters, group, labels, wanted[(wanted >= own.start) & (wanted < own.stop)])
-            for group, own in zip(groups, ranges, strict=True)
+            batch.add(search_tasks.of_clusters, groups[j], common, own, piece=j)
+            for j, own in enumerate(own_wanted)
+            if own.size
         ]
-        found.append(workers.submit(search_tasks.lists_by_clusters, parts, common, clusters, piece=i))
+        found += batch.send([batch.add(search_tasks.lists_by_clusters, parts, common, clusters, piece=i)])
     short = np.concatenate(workers.fetch([workers.submit(search_tasks.incomplete, lists) for lists in found]))
     if short.size:  # the clusters held too few points
         found.append(workers.submit(_same_lists, _exact_lists_of(points, np.sort(short), k, metric, frame)))

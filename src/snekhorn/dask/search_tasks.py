@@ -92,9 +92,9 @@ def nearest_centres_of(rows: slice, X: Array, metric: str, frame: Frame, centres
     return centres.nearest(frame.apply(prepared_rows(X, metric)), worker_threads())
 
 
-def by_cluster(rows: slice, X: Array, labels: NDArray[np.int32], ends: list[int]) -> list[SomePoints]:
+def by_cluster(rows: slice, X: Array, shared: ClusterSearch, ends: list[int]) -> list[SomePoints]:
     """Cut the points of a piece by ranges of clusters, which are given by their ends."""
-    own = np.searchsorted(ends, labels[rows], side="right")
+    own = np.searchsorted(ends, shared.labels[rows], side="right")
     return [SomePoints(rows.start + place, X[place]) for place in (np.flatnonzero(own == i) for i in range(len(ends)))]
 
 
@@ -113,9 +113,9 @@ def searched_clusters(points: SomePoints, shared: ClusterSearch, own: range) -> 
     return np.unique(np.concatenate(found))
 
 
-def of_clusters(points: SomePoints, labels: NDArray[np.int32], wanted: NDArray[np.intp]) -> SomePoints:
+def of_clusters(points: SomePoints, shared: ClusterSearch, wanted: NDArray[np.intp]) -> SomePoints:
     """Return the points of some clusters."""
-    kept = np.isin(labels[points.numbers], wanted)
+    kept = np.isin(shared.labels[points.numbers], wanted)
     return SomePoints(points.numbers[kept], points.X[kept])
 
 

@@ -214,16 +214,21 @@ class NeighborGraph:
 
     def around(self, rows: NDArray[np.intp]) -> tuple[NeighborGraph, NDArray[np.intp]]:
         """Return the subgraph of the edges of `rows`, and its points: `rows` first, then their neighbours."""
+        near, costs = self._edges_of(rows)
+        ends = np.cumsum(self.degrees[rows])
+        points = np.concatenate([rows, np.setdiff1d(near, rows)])
+        places = np.empty(self.n_points, dtype=near.dtype)
+        places[points] = np.arange(points.size)
+        indptr = np.concatenate([[0], ends, np.full(points.size - rows.size, ends[-1])])
+        here = Threads(self.execution.n_threads)
+        return NeighborGraph(indptr, places[near], costs, here, recall=self.recall or 1.0).symmetrized(), points
+
+    def _edges_of(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.integer[Any]], Array]:
+        """Return the indices and costs of the edges of some rows, row after row."""
         counts = self.degrees[rows]
         ends = np.cumsum(counts)
         edges = np.repeat(self.indptr[rows] - (ends - counts), counts) + np.arange(ends[-1])
-        near = self.indices[edges]
-        points = np.concatenate([rows, np.setdiff1d(near, rows)])
-        places = np.empty(self.n_points, dtype=np.intp)
-        places[points] = np.arange(points.size)
-        indptr = np.concatenate([[0], ends, np.full(points.size - rows.size, ends[-1])])
-        part = NeighborGraph(indptr, places[near], self.costs[edges], self.execution, recall=self.recall or 1.0)
-        return part.symmetrized(), points
+        return self.indices[edges], self.costs[edges]
 
     def _run(self, loop: Callable[..., None], *args: Any) -> None:
         self.execution.run(loop, self.n_points, self.n_pairs, *args)

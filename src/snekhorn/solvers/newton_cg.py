@@ -81,7 +81,8 @@ class Problem(Protocol):
     @property
     def execution(self) -> Execution: ...
 
-    def evaluate(self, x: Array) -> Point: ...
+    def evaluate(self, x: Array) -> Point:
+        """Return the point at x, which it may refer to; its other arrays are new."""
 
     def hessian(self, x: Array) -> Linear:
         """Return minus the Hessian at x."""
@@ -122,6 +123,7 @@ def maximize(
     """
     total = problem.execution.sum
     point, passes = start()
+    most_passes = passes + max_passes
     values, plain = [point.value], False
     hessian: Linear | None = None  # at the point
     damping = FIRST_DAMPING if point.gap > LARGE_GAP else 0.0
@@ -132,7 +134,7 @@ def maximize(
             return Outcome(point, Reason.CONVERGED, n_iter, passes, values)
         if not np.isfinite(point.gap):
             return Outcome(point, Reason.OVERFLOW, n_iter, passes, values)
-        if n_iter == max_iter or passes >= max_passes:
+        if n_iter == max_iter or passes >= most_passes:
             break
         if hessian is None:
             hessian = problem.hessian(point.x)
@@ -203,7 +205,7 @@ def _direction(
         return conjugate_gradient(*products, rhs, enough, problem.execution, max_cg)
 
     def right_hand_side() -> Array:
-        rhs = (point.gradient if plain else point.rhs).copy()
+        rhs: Array = (point.gradient if plain else point.rhs).copy()
         rhs[1] *= free
         return rhs
 
@@ -212,6 +214,7 @@ def _direction(
     accuracy = max(TIGHTEST_CG, point.gap**CG_POWER, 0.3 * tol / point.gap)
     enough = min(LOOSEST_CG, accuracy) ** 2 * float(problem.execution.sum(rhs * precondition(rhs, free)))
     step, passes = solve(rhs, free)  # overwrites rhs
+    del rhs
     reached = _bounded(problem, point, step)
     stopped = free & (reached != point.x[1] + step[1])
     if problem.execution.max(stopped):  # these rows stop at a bound: solve again for the others
@@ -260,11 +263,10 @@ def _settle_stragglers(problem: Problem, point: Point, tol: float) -> tuple[Poin
         some = problem.restricted_to(rows, point.x) if 0 < rows.size < STRAGGLERS * point.x.shape[1] else None
         if some is None:
             break
-        restricted, x = some
-        found = maximize(restricted, partial(first_point, restricted, x), tol=tol, max_iter=MAX_SETTLING)
-        passes += 1 + int(np.ceil(restricted.share * found.n_passes))
         x = point.x.copy()
-        x[:, rows] = found.point.x[:, : rows.size]
+        x[:, rows], used = _solved_for(rows.size, *some, tol)
+        del some
+        passes += 1 + used
         settled = problem.evaluate(x)
         increase = float(problem.execution.sum(settled.row_values - point.row_values))
         near = point.gap <= NEAR  # increases are then mostly rounding errors, so compare gaps
@@ -274,6 +276,16 @@ def _settle_stragglers(problem: Problem, point: Point, tol: float) -> tuple[Poin
         if not helps:
             break
     return point, passes
+
+
+def _solved_for(n_rows: int, restricted: RestrictedProblem, x: Array, tol: float) -> tuple[Array, int]:
+    """Solve a restricted problem; return x of its first rows, and the passes used, as passes over all pairs.
+
+    In a function of its own, so that nothing else of the restricted problem stays in memory.
+    """
+    found = maximize(restricted, partial(first_point, restricted, x), tol=tol, max_iter=MAX_SETTLING)
+    solution: Array = found.point.x[:, :n_rows].copy()
+    return solution, int(np.ceil(restricted.share * found.n_passes))
 
 
 def _blocks(point: Point) -> tuple[Array, Array, Array, Array]:
@@ -364,20 +376,11 @@ class RestrictedProblem:
 
     def evaluate(self, x: Array) -> Point:
         point, rest = self.whole.evaluate(x), slice(self.n_moving, None)
-        held = point.held.copy()
-        held[rest] = True
-        gradient, rhs, blocks = point.gradient.copy(), point.rhs.copy(), np.stack(point.blocks)
-        gradient[:, rest], rhs[:, rest], blocks[:, rest] = 0.0, 0.0, [[1.0], [0.0], [1.0]]
-        marginal_gap, entropy_gap = gaps(gradient, held, self.execution)
-        return replace(
-            point,
-            gradient=gradient,
-            rhs=rhs,
-            blocks=(blocks[0], blocks[1], blocks[2]),
-            held=held,
-            marginal_gap=marginal_gap,
-            entropy_gap=entropy_gap,
-        )
+        point.held[rest], point.gradient[:, rest], point.rhs[:, rest] = True, 0.0, 0.0
+        for block, value in zip(point.blocks, (1.0, 0.0, 1.0), strict=True):
+            block[rest] = value
+        marginal_gap, entropy_gap = gaps(point.gradient, point.held, self.execution)
+        return replace(point, marginal_gap=marginal_gap, entropy_gap=entropy_gap)
 
     def hessian(self, x: Array) -> Linear:
         whole, rest = self.whole.hessian(x), slice(self.n_moving, None)

@@ -1,5 +1,6 @@
 from dataclasses import replace
 from functools import partial
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -99,6 +100,39 @@ def test_stragglers_are_settled_on_the_way(monkeypatch):
 def _apart(n=40):
     """Return a problem with independent rows: minus the gradient is the distance to the maximum, at 1."""
     return Quadratic(np.eye(2 * n), np.ones(2 * n), lower=-np.inf, upper=np.inf)
+
+
+def test_at_most_two_points_are_kept(monkeypatch):
+    """Arrays as long as all rows fill the memory of large problems."""
+    problem, x = _with_stragglers()
+    points, kept = [], []
+
+    def evaluate(problem, x):
+        kept.append(sum(point() is not None for point in points))
+        point = original(problem, x)
+        points.append(ref(point))
+        return point
+
+    original = Quadratic.evaluate
+    monkeypatch.setattr(Quadratic, "evaluate", evaluate)
+    outcome = maximize(problem, partial(first_point, problem, x), tol=1e-9, max_iter=100)
+    assert outcome.reason is Reason.CONVERGED
+    assert len(kept) > 3
+    assert max(kept) <= 2
+
+
+def test_rows_that_stop_at_a_bound_leave_the_others_a_newton_step():
+    n = 30
+    problem = Quadratic.random(n)
+    problem.lower = np.where(np.arange(n) < 3, 1.0 - 1e-5, 0.5)
+    gradient = np.zeros((2, n))
+    gradient[1, :3] = -1e-3  # these rows reach the bound at once
+    gradient[0, 3:] = 1e-4
+    problem.b = problem.A @ problem.start.ravel() + gradient.ravel()
+    outcome = maximize(problem, _start(problem), tol=1e-9, max_iter=1)
+    np.testing.assert_allclose(outcome.point.x[1, :3], 1.0 - 1e-5)
+    others = np.delete(outcome.point.gradient, np.s_[:3], axis=1)
+    assert np.abs(others).max() < 0.1 * 1e-4
 
 
 def test_few_rows_that_go_much_too_far_go_a_part_of_their_way():

@@ -34,6 +34,7 @@ GOOD_MODEL, POOR_MODEL = 0.7, 0.25  # ratios of actual to predicted increase tha
 TOO_FAR = 4.0  # a step is too long for a row if its gap grows by this factor and exceeds 1
 FEW_ROWS = 0.1  # up to this fraction of such rows, only these retreat; otherwise all rows are damped
 RETREAT, MAX_RETREATS = 0.2, 3  # fraction of the step that a retreating row keeps, and how often it may retreat
+CLOSE = 1e-2  # below this gap, good steps reduce the gap
 NEAR = 0.1  # below this gap Newton's method converges on its own
 SETTLED, STRAGGLERS, MAX_SETTLING = 1e-2, 0.05, 20  # gap of settled rows, fraction and iterations of other rows
 MAX_ROUNDS, HELPFUL = 3, 0.5  # settling is repeated this often, while the gap shrinks by this factor
@@ -149,12 +150,15 @@ def maximize(
         increase = float(total(trial.row_values - point.row_values))
         if used > 1:  # some rows retreated: compare values, even if no increase is predicted
             predicted = max(_predicted_increase(problem, point, step), 2.0 * noise)
-        if predicted > noise:
-            ratio = increase / predicted if np.isfinite(trial.gap) else -np.inf
-            accepted = ratio > SUFFICIENT_INCREASE
-        else:  # changes of the value are only rounding errors by now: compare gaps
+        hidden = predicted <= noise  # changes of the value are only rounding errors
+        if hidden and (point.gap < CLOSE or predicted <= 0.0):
             accepted = trial.gap < point.gap
             ratio = GOOD_MODEL if accepted else -np.inf
+        else:
+            if hidden:  # by far outliers: the slopes at both ends of the step still show the increase
+                increase = predicted + _predicted_increase(problem, trial, step)
+            ratio = increase / predicted if np.isfinite(trial.gap) else -np.inf
+            accepted = ratio > SUFFICIENT_INCREASE
         if accepted:
             point, plain, hessian = trial, False, None
             if point.gap >= tol:
@@ -165,8 +169,8 @@ def maximize(
             damping = damping / DAMPING_DECAY if damping > SMALLEST_DAMPING else 0.0
         elif ratio < POOR_MODEL:
             damping = max(DAMPING_GROWTH * damping, FIRST_DAMPING)
-        if damping > LARGEST_DAMPING or (not accepted and predicted <= noise and damping > 1.0):
-            reason = Reason.ROUNDING if predicted <= noise else Reason.STALLED
+        if damping > LARGEST_DAMPING or (not accepted and hidden and damping > 1.0):
+            reason = Reason.ROUNDING if hidden else Reason.STALLED
             return Outcome(point, reason, n_iter + 1, passes, values)
         del trial, step
     return Outcome(point, Reason.MAX_ITER if n_iter == max_iter else Reason.MAX_PASSES, n_iter, passes, values)

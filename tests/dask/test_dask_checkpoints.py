@@ -93,7 +93,7 @@ def test_a_checkpoint_of_another_fit(change, parameters, message, tmp_path, monk
 
 
 def test_a_checkpoint_that_the_client_cannot_hold_is_refused_before_any_work(tmp_path, monkeypatch):
-    monkeypatch.setattr("snekhorn.runtime.memory.available_bytes", lambda: 1_000_000)
+    monkeypatch.setattr("snekhorn.runtime.memory.available_bytes", lambda: 4_000_000)
     monkeypatch.setattr("snekhorn.dask.dask_methods.load_points", lambda *args: pytest.fail("points were loaded"))
     model = snekhorn.dask.TSNEkhorn(**SETTINGS, checkpoint=tmp_path / "state")
     with pytest.raises(InputError, match="not enough memory for the checkpoint of 3,600 points"):

@@ -152,3 +152,20 @@ def test_earlier_layouts_and_more_points_are_for_one_machine():
             TSNEkhorn().fit(X, **how)
     with pytest.raises(InputError, match=r"TSNEkhorn on a Dask cluster has no extend; use model.to_local\(\)"):
         TSNEkhorn().extend(X)
+
+
+@pytest.mark.usefixtures("two_workers")
+def test_points_that_the_client_cannot_hold_are_refused_before_any_work(monkeypatch):
+    monkeypatch.setattr("snekhorn.runtime.memory.available_bytes", lambda: 1_000_000)
+    monkeypatch.setattr("snekhorn.dask.dask_methods.load_points", lambda *args: pytest.fail("points were loaded"))
+    with pytest.raises(InputError, match="numbers per point that this process holds for 3,600 points"):
+        TSNEkhorn().fit(in_chunks(unequal_groups()))
+
+
+@pytest.mark.usefixtures("two_workers")
+def test_an_initial_layout_that_the_client_cannot_compute_is_refused_before_any_work(monkeypatch):
+    monkeypatch.setattr("snekhorn.runtime.memory.available_bytes", lambda: 100_000_000)
+    monkeypatch.setattr("snekhorn.dask.dask_methods.load_points", lambda *args: pytest.fail("points were loaded"))
+    wide = da.zeros((3600, 2001), chunks=(1000, 2001), dtype=np.float32)
+    with pytest.raises(InputError, match="principal components of 3,600 points with 2,001 columns"):
+        TSNEkhorn().fit(wide)

@@ -23,8 +23,8 @@ from ..geometry.inputs import check_layout
 from ..runtime.execution import choose_execution, one_blas_thread
 from .cluster_checks import check_workers, find_client
 from .layout_pieces import make_pieced_objective, take_steps_on_workers
-from .pieced_checkpoints import fit_affinity_on_workers, require_memory_of_client
-from .point_pieces import PointPieces, check_dask_array, load_points
+from .pieced_checkpoints import fit_affinity_on_workers, require_memory_for_checkpoint
+from .point_pieces import PointPieces, check_dask_array, load_points, require_memory_of_client
 from .workers import LostClusterError, Workers, reported_losses, row_ranges
 
 # Attributes of a fitted model.
@@ -157,8 +157,9 @@ class DaskEmbedding(NeighborEmbedding):
         affinity = self.default_affinity(n)
         k = count_neighbors(affinity.n_neighbors, n, affinity.graph_perplexity())
         assert k is not None
+        require_memory_of_client(X, with_start=self.starts_from_pca)
         if self.checkpoint is not None:
-            require_memory_of_client(n, k)
+            require_memory_for_checkpoint(n, k, X.dtype)
         points = load_points(X, client, addresses, n_threads)
         self._note_columns_without_names(X.shape[1])
         workers = Workers(n_threads, client, row_ranges(n, len(addresses)), addresses)

@@ -16,8 +16,10 @@ from ..estimators.checkpoints import joined_hashes
 from ..geometry.block_components import leading_axes
 from ..geometry.column_statistics import ROWS_AT_ONCE
 from ..geometry.inputs import check_largest
-from ..geometry.preprocessing import FEW_COLUMNS, principal_components
+from ..geometry.preprocessing import FEW_COLUMNS, components_bytes, principal_components
 from ..runtime.execution import Threads
+from ..runtime.memory import require_memory
+from ..runtime.memory_budget import CLIENT_POINT
 from . import point_tasks
 from .workers import Array, Pieces, Workers, row_ranges
 
@@ -67,7 +69,7 @@ class PointPieces:
     def pca_layout(self, n_components: int) -> Array:
         """Return the initial layout of principal components, like `snekhorn.embedding.initial_layout.pca_layout`."""
         n, p = self.shape
-        if p > min(FEW_COLUMNS, 2 * n):  # the decomposition needs all points in one place
+        if needs_all_points(self.shape):
             found = principal_components(self.to_array(), n_components, execution=Threads(self.workers.n_threads))
         else:
             found = self._components(min(n_components, n - 1, p))
@@ -82,6 +84,23 @@ class PointPieces:
             scatter = workers.submit(point_tasks.add_scatter, part, mean, scatter)
         axes, _ = leading_axes(workers.fetch([scatter])[0] / n, n_components)
         return np.concatenate(workers.fetch(workers.map_pieces(point_tasks.projected, self.parts, mean, axes)))
+
+
+def needs_all_points(shape: tuple[int, int]) -> bool:
+    """Return whether principal components need all points in one place, because there are many columns."""
+    n, p = shape
+    return p > min(FEW_COLUMNS, 2 * n)
+
+
+def require_memory_of_client(X: Any, *, with_start: bool) -> None:
+    """Raise if this process cannot hold what a fit needs of it; `with_start` if principal components are the start."""
+    n, p = X.shape
+    what = f"the numbers per point that this process holds for {n:,} points"
+    require_memory(CLIENT_POINT * n, what, "run the client where more memory is free")
+    if with_start and needs_all_points(X.shape):
+        what = f"the principal components of {n:,} points with {p:,} columns, which this process computes"
+        needed = n * p * X.dtype.itemsize + components_bytes(X)
+        require_memory(needed, what, "reduce the columns before", "run the client where more memory is free")
 
 
 def check_dask_array(X: Any, *, n_columns: int | None = None) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-INDEX = 4  # bytes of the number of a point
+INDEX, LARGE_INDEX = 4, 8  # bytes of the number of a point, and of one in a graph with many edges
+MANY_EDGES = 2**31
 SINGLE, DOUBLE = 4, 8  # bytes of a float32 and of a float64
 EDGES_PER_NEIGHBOR = (
     1.75  # entries of a symmetric graph per neighbour found: 1.57 for images of digits, 2 with strong hubs
@@ -30,6 +31,7 @@ LAYOUT_POINT = 200  # positions, momenta, charges and fields
 GRID_POINT = 300  # the grid of the layout, which grows with the layout up to a limit
 GRID_NODE = 10  # the same per node of the padded grid, whose number is limited
 SUM_ENTRY, ENTRIES_AT_ONCE = 24, 2**22  # entries of P are summed in blocks; larger ones take more memory
+CLIENT_POINT = 560  # vectors of the solver in the client of a cluster, whose process may contain the scheduler as well
 FREED_POINT, MOST_FREED = 500, 2e8  # arrays that were freed, but whose memory the C library keeps if they are small
 
 
@@ -51,9 +53,14 @@ class GraphSize:
     item: int
 
     @property
+    def index(self) -> int:
+        """Bytes of the number of a point in the graph."""
+        return INDEX if self.n_edges < MANY_EDGES else LARGE_INDEX
+
+    @property
     def lists(self) -> float:
         """Bytes of the neighbours found and their costs."""
-        return self.n_points * self.n_neighbors * (INDEX + self.item)
+        return self.n_points * self.n_neighbors * (self.index + self.item)
 
     @property
     def n_edges(self) -> float:
@@ -63,13 +70,13 @@ class GraphSize:
     @property
     def edges(self) -> float:
         """Bytes of the symmetric graph, and of an affinity on it."""
-        return self.n_edges * (INDEX + self.item)
+        return self.n_edges * (self.index + self.item)
 
 
 def affinity_stages(graph: GraphSize, n_threads: int, left: float | None) -> dict[str, float]:
     """Return the peak memory of every stage from lists of neighbours to an affinity, if this memory is left."""
     n, freed = graph.n_points, freed_bytes(graph.n_points)
-    blocks = min(graph.lists, n_threads * EDGES_PER_BLOCK * (INDEX + graph.item))
+    blocks = min(graph.lists, n_threads * EDGES_PER_BLOCK * (graph.index + graph.item))
     solver = graph.edges + SOLVER_POINT * n + freed
     if keeps_weights(n, graph.n_edges, graph.item, None if left is None else left - graph.edges - freed):
         solver += WEIGHTS * graph.item * graph.n_edges

@@ -164,6 +164,21 @@ def test_identical_points_share_their_mass_evenly(kind, self_loops):
     np.testing.assert_allclose(P, want, rtol=1e-7)
 
 
+@pytest.mark.parametrize(
+    ("X", "perplexity", "self_loops"),
+    [
+        (np.ones((50, 3)), 5.0, True),
+        (np.repeat([[0.0, 0.0], [1.0, 0.0]], 15, axis=0), 2.0, True),
+        (np.eye(30), 1.5, False),
+    ],
+    ids=["one place", "two places", "simplex"],
+)
+def test_the_solver_converges_if_all_rows_reach_their_smallest_bandwidths(X, perplexity, self_loops):
+    affinity = SymmetricEntropicAffinity(perplexity, self_loops=self_loops).fit(X)
+    assert affinity.report_.converged
+    assert affinity.report_.floor_rows.size == len(X)
+
+
 def test_identical_points_on_a_neighbour_graph():
     _assert_solved(SymmetricEntropicAffinity(5.0, n_neighbors=20).fit(np.zeros((60, 2))), 5.0)
 

@@ -88,9 +88,10 @@ def test_parameters(parameters, message):
         TSNEkhorn(**parameters).fit(in_chunks(unequal_groups()))
 
 
-def test_a_cluster_without_workers():
+@pytest.mark.parametrize("n", [3600, 100], ids=["many points", "few points"])
+def test_a_cluster_without_workers(n):
     with local_cluster(0) as client, pytest.raises(InputError, match="has no workers; start some"):
-        TSNEkhorn(client=client).fit(in_chunks(unequal_groups()))
+        TSNEkhorn(client=client).fit(in_chunks(unequal_groups()[:n]))
 
 
 def test_no_client(monkeypatch):

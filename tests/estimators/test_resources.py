@@ -214,3 +214,9 @@ def test_how_long(recwarn):
     resources.warn_of_long_sums("TSNEkhorn", 50_000, 3, 2000, Threads(2))
     resources.warn_of_long_sums("TSNEkhorn", 1_000_000, 3, 2000, Threads(1))
     assert ["25 minutes" in str(recwarn[0].message), "327 hours" in str(recwarn[1].message)] == [True, True]
+
+
+def test_a_graph_with_many_edges_needs_longer_indices():
+    few, many = GraphSize(20_000_000, 45, 4), GraphSize(40_000_000, 45, 4)
+    assert few.edges == 8 * few.n_edges
+    assert many.edges == 12 * many.n_edges

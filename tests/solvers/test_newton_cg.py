@@ -5,7 +5,7 @@ from weakref import ref
 import numpy as np
 import pytest
 
-from snekhorn.solvers.newton_cg import conjugate_gradient, first_point, maximize, try_step
+from snekhorn.solvers.newton_cg import conjugate_gradient, first_point, increase_by_slopes, maximize, try_step
 from snekhorn.solvers.solve_report import Reason
 
 from .quadratics import Quadratic
@@ -100,6 +100,13 @@ def test_stragglers_are_settled_on_the_way(monkeypatch):
 def _apart(n=40):
     """Return a problem with independent rows: minus the gradient is the distance to the maximum, at 1."""
     return Quadratic(np.eye(2 * n), np.ones(2 * n), lower=-np.inf, upper=np.inf)
+
+
+def test_slopes_show_the_increase_of_a_quadratic():
+    problem = Quadratic.random(n=20)
+    point = problem.evaluate(problem.start)
+    trial = problem.evaluate(np.random.default_rng(1).normal(size=(2, 20)))
+    assert increase_by_slopes(problem, point, trial) == pytest.approx(trial.value - point.value, rel=1e-12)
 
 
 def test_at_most_two_points_are_kept(monkeypatch):

@@ -148,11 +148,11 @@ class DaskEmbedding(NeighborEmbedding):
         n = X.shape[0]
         Z = None if isinstance(self.init, str) else check_layout(self.init, (n, self.n_components))
         client = find_client(self.client)
+        addresses = check_workers(client)
         if n <= DENSE_LIMIT:
             self._fit_here(X, client)
             return
         self.check_support()
-        addresses = check_workers(client)
         n_threads = choose_execution(self.n_jobs).n_threads
         affinity = self.default_affinity(n)
         k = count_neighbors(affinity.n_neighbors, n, affinity.graph_perplexity())

@@ -191,12 +191,12 @@ def take_steps_on_workers(
                 forces = batch.add(layout_tasks.forces_of_pairs, *pairs, piece=i)
                 states[i] = batch.add(layout_tasks.take_step, own, states[i], forces, *rest, piece=i)
     ends: list[tuple[LayoutPart, Motion]] = workers.fetch(batch.send(states))
+    for _ in range(ends[0][0].n_steps):
+        count()
+    sums.state = layout_tasks.grid_after([part for part, _ in ends])
+    if any(part.overflowed for part, _ in ends):
+        raise NumericalOverflowError(OVERFLOW)
     with delayed_interrupts():  # positions, charges and momenta of different steps do not fit together
-        for _ in range(ends[0][0].n_steps):
-            count()
-        sums.state = layout_tasks.grid_after([part for part, _ in ends])
-        if any(part.overflowed for part, _ in ends):
-            raise NumericalOverflowError(OVERFLOW)
         Z[:] = np.concatenate([part.Z for part, _ in ends])
         normalization.charges = np.concatenate([part.charges for part, _ in ends])
         optimizer.velocity = np.concatenate([motion.velocity for _, motion in ends])

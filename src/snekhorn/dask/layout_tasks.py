@@ -123,10 +123,7 @@ def forces_of_pairs(
 ) -> PairForces | None:
     """Return what near pairs and similar pairs of points contribute, or None if the layout has overflowed."""
     try:
-        try:
-            layout, largest = _layouts.pop(parts[0])
-        except KeyError:
-            layout, largest = _divided_layout(parts, settings)
+        layout, largest = _layouts.pop(parts[0], None) or _divided_layout(parts, settings)  # type: ignore[arg-type]
     except NumericalOverflowError:
         return None
     Z, near = layout.Z, layout.near_sums(rows)

@@ -30,7 +30,6 @@ from .workers import Array, EdgeArray, Pieces, Workers
 
 POINTS_PER_TASK = 100_000  # points whose neighbours a task searches; more take more memory, fewer are sent more often
 TASKS_AHEAD = 2  # tasks per worker that are submitted at once; more take more memory, with fewer a worker may wait
-SMALLEST = 1e-30  # largest cost below which the costs are checked for underflow; a larger value checks more often
 
 
 def find_neighbors_on_workers(points: PointPieces, k: int, metric: str, workers: Workers) -> PiecedGraph:
@@ -40,7 +39,8 @@ def find_neighbors_on_workers(points: PointPieces, k: int, metric: str, workers:
     n = points.shape[0]
     found = workers.map_pieces(search_tasks.as_edges, Pieces(lists), metric, edge_type(n, k))
     indices, costs, largest = workers.split(found, 3)
-    if not SMALLEST < max(workers.fetch(largest)) < np.finfo(points.dtype).max:  # rare: find out what is wrong
+    limits = np.finfo(points.dtype)
+    if not limits.tiny / limits.eps < max(workers.fetch(largest)) < limits.max:  # rare: find out what is wrong
         near, all_costs = (np.concatenate(workers.fetch(parts)).reshape(n, k) for parts in (indices, costs))
         check_range(all_costs, points.to_array(), metric=metric, near=near)
     return graph_in_pieces(indices, costs, recall, points, k, metric, workers)

@@ -19,7 +19,7 @@ from ..geometry.inputs import check_largest
 from ..geometry.preprocessing import FEW_COLUMNS, components_bytes, principal_components
 from ..runtime.execution import Threads
 from ..runtime.memory import require_memory
-from ..runtime.memory_budget import CLIENT_POINT
+from ..runtime.memory_budget import CLIENT_POINT, DOUBLE, SINGLE
 from . import point_tasks
 from .workers import Array, Pieces, Workers, row_ranges
 
@@ -99,7 +99,7 @@ def require_memory_of_client(X: Any, *, with_start: bool) -> None:
     require_memory(CLIENT_POINT * n, what, "run the client where more memory is free")
     if with_start and needs_all_points(X.shape):
         what = f"the principal components of {n:,} points with {p:,} columns, which this process computes"
-        needed = n * p * X.dtype.itemsize + components_bytes(X)
+        needed = n * p * (SINGLE if X.dtype == np.float32 else DOUBLE) + components_bytes(X)
         require_memory(needed, what, "reduce the columns before", "run the client where more memory is free")
 
 

@@ -119,9 +119,8 @@ class Workers(Threads):
             return
         axis = out.shape.index(n_rows)
         found = self._fill(_fill_rows, name, n_rows, inputs, out.shape, out.dtype, axis)
-        found.reverse()
         for rows in self.ranges:  # one piece after the other, because all of them would be as large as `out`
-            out[(slice(None),) * axis + (rows,)] = self.fetch([found.pop()])[0]
+            out[(slice(None),) * axis + (rows,)] = self.fetch([found.pop(0)])[0]
 
     def run_over_pieces(self, loop: Callable[..., float], n_rows: int, x: Array, args: Sequence[Any]) -> float:
         """Run a loop that needs all rows in order, piece after piece; it changes x, and finds a largest value."""

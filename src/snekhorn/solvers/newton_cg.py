@@ -86,7 +86,7 @@ class Problem(Protocol):
         """Return the point at x, which it may refer to; its other arrays are new."""
 
     def hessian(self, x: Array) -> Linear:
-        """Return minus the Hessian at x."""
+        """Return minus the Hessian at x; its products are new arrays."""
 
     def project(self, x: Array) -> Array:
         """Return the nearest feasible x."""
@@ -149,14 +149,16 @@ def maximize(
         noise = ROUNDING * point.magnitude
         increase = float(total(trial.row_values - point.row_values))
         if used > 1:  # some rows retreated: compare values, even if no increase is predicted
-            predicted = max(_predicted_increase(problem, point, step), 2.0 * noise)
+            shorter = _predicted_increase(problem, point, step)
+            predicted = shorter if shorter > 0.0 else 2.0 * noise
         hidden = predicted <= noise  # changes of the value are only rounding errors
-        if hidden and (point.gap < CLOSE or predicted <= 0.0):
+        by_gap = hidden and (point.gap < CLOSE or predicted <= 0.0)
+        if by_gap:
             accepted = trial.gap < point.gap
             ratio = GOOD_MODEL if accepted else -np.inf
         else:
-            if hidden:  # by far outliers: the slopes at both ends of the step still show the increase
-                increase = predicted + _predicted_increase(problem, trial, step)
+            if hidden:
+                increase = increase_by_slopes(problem, point, trial)
             ratio = increase / predicted if np.isfinite(trial.gap) else -np.inf
             accepted = ratio > SUFFICIENT_INCREASE
         if accepted:
@@ -169,8 +171,8 @@ def maximize(
             damping = damping / DAMPING_DECAY if damping > SMALLEST_DAMPING else 0.0
         elif ratio < POOR_MODEL:
             damping = max(DAMPING_GROWTH * damping, FIRST_DAMPING)
-        if damping > LARGEST_DAMPING or (not accepted and hidden and damping > 1.0):
-            reason = Reason.ROUNDING if hidden else Reason.STALLED
+        if damping > LARGEST_DAMPING or (not accepted and by_gap and damping > 1.0):
+            reason = Reason.ROUNDING if by_gap else Reason.STALLED
             return Outcome(point, reason, n_iter + 1, passes, values)
         del trial, step
     return Outcome(point, Reason.MAX_ITER if n_iter == max_iter else Reason.MAX_PASSES, n_iter, passes, values)
@@ -236,6 +238,16 @@ def _predicted_increase(problem: Problem, point: Point, step: Array) -> float:
     """Return half the slope along a step: the increase of a quadratic up to its maximum."""
     total = problem.execution.sum
     return 0.5 * float(total(point.gradient[0] * step[0]) + total((point.gradient[1] * step[1])[~point.held]))
+
+
+def increase_by_slopes(problem: Problem, point: Point, trial: Point) -> float:
+    """Return the increase from one point to another one, by the trapezoidal rule.
+
+    The slopes show it where values do not, because a far outlier makes their rounding errors large.
+    """
+    slopes = point.gradient + trial.gradient
+    slopes *= trial.x - point.x
+    return 0.5 * float(problem.execution.sum(slopes))
 
 
 def try_step(problem: Problem, point: Point, step: Array) -> tuple[Point, Array, int]:
@@ -330,7 +342,7 @@ def conjugate_gradient(
 ) -> tuple[Array, int]:
     """Solve apply(x) = rhs until the squared residual, in the preconditioner's norm, is at most `enough`.
 
-    `rhs` is overwritten, and so is every product, because vectors are long.
+    `rhs` is overwritten, and so are the results of `apply` and `precondition`, because vectors are long.
     """
     x, residual = np.zeros_like(rhs), rhs
     direction = precondition(residual)

@@ -310,3 +310,9 @@ def test_the_colours_of_scanpy_are_those_of_pictures_and_pages(adata, tmp_path):
         values = page.values("digit")
         assert dict(zip(map(str, values), column["colors"], strict=True)) == palette_of(metadata, "digit")
         assert "colors" not in page.column("other")[0]
+
+
+@pytest.mark.parametrize("model", [TSNEkhorn(), SymmetricEntropicAffinity()], ids=["estimator", "affinity"])
+def test_an_estimator_refuses_the_object_itself_at_once(adata, model):
+    with pytest.raises(TypeError, match=r"X is an AnnData object.*pass one of them, such as adata.obsm\['X_pca'\]"):
+        model.fit(adata)

@@ -83,7 +83,11 @@ def leading_axes(covariance: Array, n_components: int) -> tuple[Array, float]:
     Only the lower triangle of the covariance is read.
     """
     p = len(covariance)
-    values, vectors = eigh(covariance, subset_by_index=[p - n_components, p - 1])
+    try:
+        values, vectors = eigh(covariance, subset_by_index=[p - n_components, p - 1])
+    except np.linalg.LinAlgError:  # LAPACK's fastest method fails for a few matrices with repeated eigenvalues
+        values, vectors = eigh(covariance, driver="ev")
+        values, vectors = values[p - n_components :], vectors[:, p - n_components :]
     return with_fixed_signs(vectors.T[::-1]), share(values.sum(), np.trace(covariance))
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array, column_or_1d
 
-from ..errors import InputError, first_few, reported_as_input_errors
+from ..errors import InputError, InputTypeError, first_few, reported_as_input_errors
 from ..runtime.checks import is_missing
 from ..runtime.sparse_format import check_sparse
 
@@ -25,6 +25,7 @@ WITH_UNITS = (
 
 def check_points(X: Any, *, name: str = "X") -> Any:
     """Return X as a finite 2-D float array or CSR matrix with at least two rows; float32 stays float32."""
+    check_not_anndata(X, name)
     check_sparse(X, name)
     frame = X if is_frame(X) else None
     with reported_as_input_errors(), naming_column(X, name):
@@ -41,6 +42,15 @@ def check_points(X: Any, *, name: str = "X") -> Any:
     if n < 2 or p < 1:
         raise InputError(f"{name} has shape {n} x {p}; pass at least 2 points (rows) and 1 feature.")
     return check_finite(X, name, frame=frame)
+
+
+def check_not_anndata(X: Any, name: str) -> None:
+    """Raise if X is an AnnData object, which NumPy would convert row by row, for hours."""
+    if hasattr(X, "obsm"):
+        raise InputTypeError(
+            f"{name} is an {type(X).__name__} object, which holds several arrays; pass one of them, such as "
+            "adata.obsm['X_pca'], or use snekhorn.anndata.tsnekhorn(adata)."
+        )
 
 
 def is_frame(X: Any) -> bool:

@@ -22,6 +22,12 @@ def _archive(**arrays):
     return buffer.getvalue()
 
 
+def _npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
 INPUTS = {
     "empty.csv": b"",
     "header.csv": b"a,b\n",
@@ -33,6 +39,7 @@ INPUTS = {
     "mixed.csv": b"a,b\n" + b"1,2\n" * 300_000 + b"1,oops\n",
     "fake.parquet": b"a,b\n1,2\n",
     "fake.npy": b"a,b\n1,2\n",
+    "array.npy": _npy(np.eye(4)),
     "good.csv": b"alpha,beta,kind\n1,2,u\n3,4,v\n5,7,u\n2,2,v\n",
     "space.csv": b"x,y,z\n1,2,3\n4,5,6\n",
     "alone.csv": b"a,b\n1,2\n",
@@ -58,6 +65,12 @@ CASES = {
     "not Parquet": (["embed", "fake.parquet"], "fake.parquet cannot be read as Parquet"),
     "not NPY": (["embed", "fake.npy"], "fake.npy cannot be read as NPY"),
     "unknown kind": (["embed", "what.xyz"], "what.xyz must end in one of .csv"),
+    "no such folder": (["embed", "blokcs"], "blokcs does not exist; check the name and the folder"),
+    "not NPY at all": (["embed", "fake.npy"], "it does not begin like one"),
+    "label of an array": (
+        ["embed", "array.npy", "--label", "kind"],
+        "has no named columns, so none is 'kind'; pass a ",
+    ),
     "wrong column": (["embed", "good.csv", "--columns", "alpha,betta"], "no column 'betta'; did you mean 'beta'?"),
     "open quote": (
         ["embed", "good.csv", "--columns", '"alpha,beta'],

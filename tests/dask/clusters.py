@@ -21,12 +21,13 @@ SETTINGS = {"n_neighbors": 45, "method": "fft", "max_iter": 60}  # with a check 
 
 
 @contextmanager
-def local_cluster(n_workers, *, default=True, direct=False):
+def local_cluster(n_workers, *, default=True, direct=False, memory_limit="auto"):
     """Start a cluster of single-threaded processes, and make its client the default one, unless `default` is False.
 
     With `direct`, the client fetches results from the workers, as that of the program does.
     """
     settings = {"processes": True, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    settings["memory_limit"] = memory_limit
     with (
         LocalCluster(n_workers=n_workers, **settings) as cluster,
         Client(cluster, set_as_default=default, direct_to_workers=direct) as client,

@@ -1,5 +1,6 @@
 """Bad input is refused before the long work starts, with what to change."""
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from distributed import Client
 
 import snekhorn
 from snekhorn.dask import TSNEkhorn
+from snekhorn.dask.cluster_checks import least_memory
 from snekhorn.errors import InputError, InputTypeError
 
 from .clusters import in_chunks, local_cluster, unequal_groups
@@ -143,6 +145,18 @@ def test_new_points_of_another_width():
     model = TSNEkhorn(max_iter=20).fit(X)
     with pytest.raises(InputError, match="X has shape 400 x 3; pass at least 1 point with 20 features"):
         model.transform(X[:, :3])
+    bad = np.ones((400, 20))
+    bad[333, 4] = np.nan
+    with pytest.raises(InputError, match=r"nan at row 33, column 4.* from row 300 of the array, where its chunk beg"):
+        model.transform(da.from_array(bad, chunks=(100, 20))).compute()
+
+
+@pytest.mark.usefixtures("two_workers")
+@pytest.mark.parametrize("n", [1000, 3000])
+def test_chunks_that_have_other_sizes_than_declared(n):
+    chunks = [da.from_delayed(dask.delayed(np.ones)((size, 5)), (2000, 5), float) for size in (2000, n)]
+    with pytest.raises(InputError, match="chunks of X have other shapes than X declares: rows 0 to 3,999 are an arr"):
+        TSNEkhorn().fit(da.concatenate(chunks))
 
 
 @pytest.mark.usefixtures("two_workers")
@@ -161,6 +175,19 @@ def test_points_that_the_client_cannot_hold_are_refused_before_any_work(monkeypa
     monkeypatch.setattr("snekhorn.dask.dask_methods.load_points", lambda *args: pytest.fail("points were loaded"))
     with pytest.raises(InputError, match="numbers per point that this process holds for 3,600 points"):
         TSNEkhorn().fit(in_chunks(unequal_groups()))
+
+
+@pytest.mark.usefixtures("two_workers")
+def test_points_that_the_workers_cannot_hold_are_refused_before_any_work(monkeypatch):
+    monkeypatch.setattr("snekhorn.dask.dask_methods.least_memory", lambda client: 300_000_000)
+    monkeypatch.setattr("snekhorn.dask.dask_methods.load_points", lambda *args: pytest.fail("points were loaded"))
+    with pytest.raises(InputError, match=r"on the workers for 3,600 points with 2,250 neighbours.*lower the perpl"):
+        TSNEkhorn(perplexity=1500).fit(in_chunks(unequal_groups()))
+
+
+def test_the_least_memory_of_a_worker():
+    with local_cluster(1, memory_limit="1.5GB") as client:
+        assert least_memory(client) == 1_500_000_000
 
 
 @pytest.mark.usefixtures("two_workers")

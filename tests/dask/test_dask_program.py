@@ -98,6 +98,17 @@ def test_options_that_a_cluster_cannot_serve(options, message, folder, monkeypat
     assert ("connecting to" in said) is (len(options) == 2 and options[0] == "--dask")
 
 
+def test_points_that_the_workers_cannot_hold(folder):
+    said = _run(*COMMAND, "--workers", 2, "--max-memory", "400MB", "--out", "found.npy", code=2)
+    assert "2 workers need at least 0.5 GiB of memory before they have any data" in said
+    assert "use fewer workers, or raise --max-memory" in said
+
+
+def test_a_checkpoint_among_the_blocks(folder):
+    said = _run(*COMMAND, "--checkpoint", "blocks", "--out", "found.npy", code=2)
+    assert "--checkpoint is the folder of the input, blocks; choose another folder" in said
+
+
 def test_a_cluster_without_workers(folder):
     with local_cluster(0) as client:
         said = _run(*COMMAND, "--dask", client.scheduler.address, "--out", "found.npy", code=2)
@@ -145,10 +156,12 @@ def test_ctrl_c_reaches_all_processes_and_the_layout_is_kept(folder):
             main()
     """
     (folder / "program.py").write_text(textwrap.dedent(program))
-    command = [sys.executable, "program.py", *COMMAND, "--workers", "2", "--out", "found.npy"]
+    command = [sys.executable, "program.py", *COMMAND, "--workers", "2", "--out", "found.npy", "--checkpoint", "state"]
     run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     said = run.communicate()[1]
     assert run.returncode == 130, said
+    assert "Traceback" not in said
+    assert "the same command with --force continues from the checkpoint" in said
     assert np.isfinite(np.load("found.npy")).all()
     assert _ends(run.pid)
 

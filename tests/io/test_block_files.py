@@ -249,5 +249,5 @@ def test_folders_without_blocks(tmp_path):
 
 def test_a_label_that_blocks_do_not_have(tmp_path):
     npy_folder(tmp_path)
-    with pytest.raises(InputError, match="has no column 'kind'"):
+    with pytest.raises(InputError, match="no named columns, so none is 'kind'"):
         read_table(tmp_path, label="kind")

@@ -249,6 +249,7 @@ def test_columns_of_lists_are_ignored_and_noted(tmp_path):
 
 
 def test_unknown_suffix(tmp_path):
+    (tmp_path / "t.xls").write_text("a,b")
     with pytest.raises(InputError, match=r"t\.xls must end in one of \.csv"):
         read_table(tmp_path / "t.xls")
 

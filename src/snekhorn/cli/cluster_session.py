@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from logging import CRITICAL
+from logging import CRITICAL, getLogger
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InputError
 from ..registry import METHODS
+from ..runtime.execution import available_cores
+from ..runtime.interrupts import delayed_interrupts
 from . import options
 from .session import Session
 
@@ -81,16 +83,22 @@ class Cluster:
             yield client
 
     @contextmanager
-    def started(self, run: Session, joined: Any) -> Iterator[Any]:
-        """Start the workers that were requested, and yield their client; yield `joined` if there are none to start."""
+    def started(self, run: Session, joined: Any, max_memory: Any) -> Iterator[Any]:
+        """Start the workers that were requested, and yield their client; yield `joined` if there are none to start.
+
+        The program and the workers together have at most `max_memory`.
+        """
         if self.workers is None:
             yield joined
             return
         from distributed import Client
 
+        if self.workers > (cores := available_cores()):
+            run.note(f"{_counted(self.workers)} share {cores} cores; more workers than cores only take memory")
         with ExitStack() as stack:
             with run.stage("cluster", f"starting {_counted(self.workers)}"):
-                cluster = stack.enter_context(_start(self.workers))
+                with delayed_interrupts():  # a cluster that has started in part cannot be closed
+                    cluster = stack.enter_context(_start(self.workers, max_memory))
                 # The workers are on this machine, so results need not pass through the scheduler.
                 client = stack.enter_context(Client(cluster, set_as_default=False, direct_to_workers=True))
             _describe(run, client)
@@ -101,6 +109,7 @@ def _describe(run: Session, client: Any) -> None:
     """Check that a cluster can be used, and say where its dashboard is."""
     from ..dask.cluster_checks import check_workers
 
+    getLogger("asyncio").setLevel(CRITICAL)  # after an interrupt, it would report what Dask no longer waits for
     run.say(f"using {_counted(len(check_workers(client)))}; dashboard: {client.dashboard_link}")
 
 
@@ -139,15 +148,22 @@ def _counted(n_workers: int) -> str:
     return "1 worker" if n_workers == 1 else f"{n_workers:,} workers"
 
 
-def _start(n_workers: int) -> Any:
+def _start(n_workers: int, max_memory: Any) -> Any:
     """Start single-threaded workers on this machine, each with an equal share of the free memory."""
     import dask
     from distributed import LocalCluster
 
     from ..dask.worker_setup import LOCAL_SETTINGS
-    from ..runtime.memory import left_bytes
+    from ..runtime.memory import left_bytes, limited_memory, size_text
+    from ..runtime.memory_budget import WORKER
 
-    left = left_bytes()
+    with limited_memory(max_memory):
+        left = left_bytes()
+    if left is not None and left < WORKER * n_workers:
+        raise InputError(
+            f"{_counted(n_workers)} need at least {size_text(WORKER * n_workers)} of memory before they have any data, "
+            f"but only {size_text(left)} is left; use fewer workers, or raise max_memory."
+        )
     with dask.config.set(LOCAL_SETTINGS):
         return LocalCluster(
             n_workers=n_workers,

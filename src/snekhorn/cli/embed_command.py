@@ -64,6 +64,7 @@ def embed(
         origin = Source.of(input, source, metadata=metadata, colors=colors)
         outputs = files.outputs(run, input, method, origin.files, display.image)
         cluster.check(method.method, several=method.values.several)
+        _check_checkpoint(input, method)
         model = _model(run, method, preparation, cluster)
         with cluster.joined(run) as joined:  # quick, unlike reading
             table = read_input(run, origin, preparation.metric)
@@ -71,10 +72,13 @@ def embed(
             if outputs.table:
                 check_all_kept(outputs.table, table, source=input)
             thumbnails = read_images(table, display.image, origin)
-            with cluster.started(run, joined) as client:  # slow, so the input is checked before
+            # Starting workers is slow, so the input is checked before.
+            with cluster.started(run, joined, parse_memory(method.max_memory)) as client:
                 check_resources = model.check_resources if client is None else None
                 points = prepare_points(run, origin, table, preparation, check_resources=check_resources)
                 fitted = _fit(run, model, points.X, method.values, client)
+        if run.interrupted and method.checkpoint is not None:
+            run.note("the same command with --force continues from the checkpoint, and replaces the results so far")
         report = LayoutReport.of(input, method.method, points, fitted)
         if scores and not run.interrupted:
             _measure(run, report, points, fitted, preparation)
@@ -95,10 +99,6 @@ def embed(
 
 def _model(run: Session, method: MethodOptions, preparation: options.PreparationOptions, cluster: Cluster) -> Any:
     """Return the estimator, not fitted; raise if its parameters are invalid."""
-    if method.checkpoint is not None and method.values.several:
-        raise InputError(
-            "--checkpoint holds one layout, but several were requested; pass one --perplexity and one --exaggeration."
-        )
     return cluster.model(
         method.method,
         n_components=method.dimensions,
@@ -114,6 +114,18 @@ def _model(run: Session, method: MethodOptions, preparation: options.Preparation
         verbose=run.shows_progress,
         checkpoint=method.checkpoint,
     )
+
+
+def _check_checkpoint(input: Path, method: MethodOptions) -> None:
+    """Raise if the checkpoint cannot hold what was requested, or would be among the blocks of the input."""
+    if method.checkpoint is None:
+        return
+    if method.values.several:
+        raise InputError(
+            "--checkpoint holds one layout, but several were requested; pass one --perplexity and one --exaggeration."
+        )
+    if input.is_dir() and method.checkpoint.resolve() == input.resolve():
+        raise InputError(f"--checkpoint is the folder of the input, {input}; choose another folder.")
 
 
 def _note_command(run: Session, source: Source, table: Path, preparation: options.PreparationOptions) -> None:

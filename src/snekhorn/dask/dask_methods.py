@@ -21,10 +21,16 @@ from ..geometry.costs import count_neighbors
 from ..geometry.distance_metrics import DIRECT_METRICS
 from ..geometry.inputs import check_layout
 from ..runtime.execution import choose_execution, one_blas_thread
-from .cluster_checks import check_workers, find_client
+from .cluster_checks import check_workers, find_client, least_memory
 from .layout_pieces import make_pieced_objective, take_steps_on_workers
 from .pieced_checkpoints import fit_affinity_on_workers, require_memory_for_checkpoint
-from .point_pieces import PointPieces, check_dask_array, load_points, require_memory_of_client
+from .point_pieces import (
+    PointPieces,
+    check_dask_array,
+    load_points,
+    require_memory_of_client,
+    require_memory_of_workers,
+)
 from .workers import LostClusterError, Workers, reported_losses, row_ranges
 
 # Attributes of a fitted model.
@@ -158,6 +164,7 @@ class DaskEmbedding(NeighborEmbedding):
         k = count_neighbors(affinity.n_neighbors, n, affinity.graph_perplexity())
         assert k is not None
         require_memory_of_client(X, with_start=self.starts_from_pca)
+        require_memory_of_workers(X, k, len(addresses), least_memory(client))
         if self.checkpoint is not None:
             require_memory_for_checkpoint(n, k, X.dtype)
         points = load_points(X, client, addresses, n_threads)
@@ -251,6 +258,10 @@ def _loaded(X: Any, client: Any) -> NDArray[Any]:
     return loaded
 
 
-def _placed(block: NDArray[Any], model: NeighborEmbedding) -> NDArray[Any]:
-    placed: NDArray[Any] = model.transform(block)
+def _placed(block: NDArray[Any], model: NeighborEmbedding, block_info: Any = None) -> NDArray[Any]:
+    try:
+        placed: NDArray[Any] = model.transform(block)
+    except InputError as error:
+        first = block_info[0]["array-location"][0][0] if block_info else 0
+        raise InputError(f"{error} Rows are counted from row {first:,} of the array, where its chunk begins.") from None
     return placed

@@ -11,15 +11,15 @@ from distributed import Client
 from numpy.typing import NDArray
 
 from ..embedding.initial_layout import layout_of_components, rounding
-from ..errors import InputError, InputTypeError
+from ..errors import InputError, InputTypeError, MissingMemoryError
 from ..estimators.checkpoints import joined_hashes
 from ..geometry.block_components import leading_axes
 from ..geometry.column_statistics import ROWS_AT_ONCE
 from ..geometry.inputs import check_largest
 from ..geometry.preprocessing import FEW_COLUMNS, components_bytes, principal_components
 from ..runtime.execution import Threads
-from ..runtime.memory import require_memory
-from ..runtime.memory_budget import CLIENT_POINT, DOUBLE, SINGLE
+from ..runtime.memory import require_memory, size_text
+from ..runtime.memory_budget import CLIENT_POINT, DOUBLE, LAYOUT_POSITION, SINGLE, WORKER, GraphSize
 from . import point_tasks
 from .workers import Array, Pieces, Workers, row_ranges
 
@@ -103,6 +103,21 @@ def require_memory_of_client(X: Any, *, with_start: bool) -> None:
         require_memory(needed, what, "reduce the columns before", "run the client where more memory is free")
 
 
+def require_memory_of_workers(X: Any, k: int, n_workers: int, limit: int | None) -> None:
+    """Raise if a worker certainly cannot hold its part of a graph of k neighbours of the points X."""
+    n, p = X.shape
+    item = SINGLE if X.dtype == np.float32 else DOUBLE
+    # Rows of the graph before and after they are moved, the points themselves, and the positions of all points.
+    needed = WORKER + (2.0 * GraphSize(n, k, item).edges + n * p * item) / n_workers + LAYOUT_POSITION * n
+    if limit is not None and needed > limit:
+        raise MissingMemoryError(
+            f"not enough memory on the workers for {n:,} points with {k:,} neighbours each: at least "
+            f"{size_text(needed)} needed by each of {n_workers}, but one has only {size_text(limit)}",
+            "lower the perplexity",
+            "use more workers, or give them more memory",
+        )
+
+
 def check_dask_array(X: Any, *, n_columns: int | None = None) -> None:
     """Raise unless X is a two-dimensional dask array of numbers, of known shape, in chunks that are NumPy arrays.
 
@@ -140,7 +155,13 @@ def load_points(X: Any, client: Client, addresses: tuple[str, ...], n_threads: i
     blocks = Pieces(client.compute(list(X.to_delayed().ravel())))
     parts = Pieces(workers.map_pieces(point_tasks.prepared, blocks, dtype))
     found = workers.fetch(workers.map_pieces(point_tasks.summary, parts))
-    for summary in found:
+    for summary, rows in zip(found, ranges, strict=True):
+        if summary.shape != (rows.stop - rows.start, p):
+            raise InputError(
+                f"the chunks of X have other shapes than X declares: rows {rows.start:,} to {rows.stop - 1:,} are an "
+                f"array of {summary.shape[0]:,} x {summary.shape[1]:,}; call X.compute_chunk_sizes(), or correct the "
+                "shapes passed to dask.array.from_delayed."
+            )
         if summary.problem is not None:
             row, column, value = summary.problem
             raise InputError(

@@ -20,8 +20,9 @@ from .workers import Array, worker_threads
 
 @dataclass(frozen=True)
 class Summary:
-    """Lowest and highest entry of each column of a piece; a problem is the row, column and value of a bad entry."""
+    """Shape of a piece, and range of each column; a problem is the row, column and value of a bad entry."""
 
+    shape: tuple[int, int]
     lowest: Array
     highest: Array
     problem: tuple[int, int, float] | None
@@ -33,12 +34,12 @@ def prepared(rows: slice, block: Any, dtype: np.dtype[Any]) -> Array:
 
 
 def summary(rows: slice, points: Array) -> Summary:
-    """Return the range of every column, and the first entry that is not finite."""
+    """Return the shape, the range of every column, and the first entry that is not finite."""
     lowest, highest = points.min(axis=0), points.max(axis=0)
     if np.isfinite(lowest).all() and np.isfinite(highest).all():
-        return Summary(lowest, highest, None)
+        return Summary(points.shape, lowest, highest, None)
     row, column = np.argwhere(~np.isfinite(points))[0]
-    return Summary(lowest, highest, (rows.start + int(row), int(column), float(points[row, column])))
+    return Summary(points.shape, lowest, highest, (rows.start + int(row), int(column), float(points[row, column])))
 
 
 def hashes_of_rows(rows: slice, points: Array) -> list[bytes]:

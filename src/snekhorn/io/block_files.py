@@ -118,6 +118,8 @@ def _open_npy(path: Path) -> Any:
     except ValueError as error:
         if str(error).startswith(TRUNCATED):
             raise InputError(f"{path} is truncated; write it again.") from error
+        if "pickle" in str(error):  # NumPy takes anything else for a pickle, and offers to load it
+            raise ValueError("it does not begin like one") from error
         raise
     n_bytes = path.stat().st_size - X.offset
     if X.nbytes != n_bytes:

@@ -124,6 +124,8 @@ class Wanted:
         for name in (self.label, self.id):
             if name is not None and name not in known and name not in self.elsewhere:
                 others = sorted(self.elsewhere)
+                if not known and not others:
+                    raise InputError(f"{path} has no named columns, so none is {name!r}; pass a table as --metadata.")
                 either = f"{path} and its metadata have" if others else f"{path} has"
                 raise InputError(f"{either} no {kind} {name!r}; {did_you_mean(name, [*others, *known])}")
 

@@ -167,9 +167,9 @@ def check_input(path: Path) -> str:
         if not is_zarr(path):
             block_files(path)
         return FOLDER
-    suffix = suffix_of(path, tuple(READERS))
     if not path.exists():
         raise InputError(f"{path} does not exist; check the name and the folder.")
+    suffix = suffix_of(path, tuple(READERS))
     if path.stat().st_size == 0:
         raise InputError(f"{path} is empty; pass a file with points.")
     return suffix

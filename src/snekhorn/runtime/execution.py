@@ -209,6 +209,11 @@ def one_openmp_thread() -> Iterator[None]:
         yield
 
 
+def available_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def choose_execution(n_jobs: int | None) -> Execution:
     """Return the execution of all loops; no other function makes this choice.
 
@@ -217,8 +222,7 @@ def choose_execution(n_jobs: int | None) -> Execution:
     n_jobs : int or None
         Number of threads; None and -1 use every available core, -2 all but one.
     """
-    n_jobs = check_jobs(n_jobs)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    n_jobs, cores = check_jobs(n_jobs), available_cores()
     if n_jobs is None:
         return Threads(cores)
     return Threads(min(n_jobs, THREADS_PER_CORE * cores) if n_jobs > 0 else max(1, cores + 1 + n_jobs))

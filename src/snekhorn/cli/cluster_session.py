@@ -109,7 +109,6 @@ def _describe(run: Session, client: Any) -> None:
     """Check that a cluster can be used, and say where its dashboard is."""
     from ..dask.cluster_checks import check_workers
 
-    getLogger("asyncio").setLevel(CRITICAL)  # after an interrupt, it would report what Dask no longer waits for
     run.say(f"using {_counted(len(check_workers(client)))}; dashboard: {client.dashboard_link}")
 
 
@@ -123,6 +122,7 @@ def fit_on_cluster(model: Any, X: Any, client: Any) -> NeighborEmbedding:
             f"a Dask cluster needs dense points, but X is a sparse matrix with {X.shape[1]:,} columns; pass --pca 50 "
             "to reduce it."
         )
+    getLogger("asyncio").setLevel(CRITICAL)  # after an interrupt, it would report what Dask no longer waits for
     X = np.asarray(X)
     rows = max(1, CHUNK_BYTES // max(1, X.shape[1] * X.itemsize))
     points = dask.array.from_array(X, chunks=(rows, -1), name=False)
@@ -162,7 +162,7 @@ def _start(n_workers: int, max_memory: Any) -> Any:
     if left is not None and left < WORKER * n_workers:
         raise InputError(
             f"{_counted(n_workers)} need at least {size_text(WORKER * n_workers)} of memory before they have any data, "
-            f"but only {size_text(left)} is left; use fewer workers, or raise max_memory."
+            f"but only {size_text(left)} is left; use fewer workers{'' if max_memory is None else ', or raise max_memory'}."
         )
     with dask.config.set(LOCAL_SETTINGS):
         return LocalCluster(

@@ -33,7 +33,7 @@ GRID_NODE = 10  # the same per node of the padded grid, whose number is limited
 SUM_ENTRY, ENTRIES_AT_ONCE = 24, 2**22  # entries of P are summed in blocks; larger ones take more memory
 WORKER = 250e6  # process of a worker of a cluster, before it has any data
 LAYOUT_POSITION = 24  # position and charge of a point in the plane, of which every worker of a cluster has all
-CLIENT_POINT = 560  # vectors of the solver in the client of a cluster, whose process may contain the scheduler as well
+CLIENT_POINT = 610  # vectors of the solver in the client of a cluster, whose process may contain the scheduler as well
 FREED_POINT, MOST_FREED = 500, 2e8  # arrays that were freed, but whose memory the C library keeps if they are small
 
 

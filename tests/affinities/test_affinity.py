@@ -4,7 +4,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from snekhorn.affinities import SymmetricEntropicAffinity, row_entropies, row_perplexities, symmetric_solver
-from snekhorn.solvers.newton_cg import Outcome
+from snekhorn.solvers.concave_problems import Outcome
 from snekhorn.solvers.solve_report import Reason
 
 

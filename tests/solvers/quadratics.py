@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from snekhorn.runtime.execution import Threads
-from snekhorn.solvers.newton_cg import Point, RestrictedProblem
+from snekhorn.solvers.concave_problems import Point, RestrictedProblem
 
 
 @dataclass

@@ -12,7 +12,8 @@ from ..geometry.costs import Array, Cost, Matrix
 from ..runtime.checks import check_count, check_positive
 from ..runtime.execution import Execution
 from ..runtime.progress import Progress, show_progress
-from ..solvers.newton_cg import MAX_CG_ITERATIONS, Linear, Outcome, Point, gaps, maximize
+from ..solvers.concave_problems import Linear, Outcome, Point, gaps
+from ..solvers.newton_cg import MAX_CG_ITERATIONS, maximize
 from ..solvers.solve_report import Reason, SolveReport
 from .affinity import Affinity, in_user_units
 from .entropic import KernelRows, row_targets

@@ -20,7 +20,7 @@ from ..geometry.costs import Cost, DenseCost, Matrix
 from ..kernels import symmetric_sums
 from ..kernels.symmetric_sums import MASS, MASS_LOG, MASS_SCALE, W_L, W_LL, W
 from ..runtime.execution import Execution
-from ..solvers.newton_cg import Array, Linear, Point, RestrictedProblem, gaps
+from ..solvers.concave_problems import Array, Linear, Point, RestrictedProblem, gaps
 
 SMALLEST_MASS = 1e-300  # keeps logarithms finite
 

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from ..geometry.costs import Array, Cost, Matrix, NeighborGraph
 from ..kernels.row_balancing import balance_rows
 from ..runtime.progress import show_progress
+from ..solvers.concave_problems import Outcome, Point
 from ..solvers.dual_ascent import ascend
-from ..solvers.newton_cg import Outcome, Point, maximize
+from ..solvers.newton_cg import maximize
 from ..solvers.solve_report import Reason, SolveReport
 from .entropic import KernelRows, row_targets
 from .hubs import metropolis_entropies

@@ -160,9 +160,10 @@ def _start(n_workers: int, max_memory: Any) -> Any:
     with limited_memory(max_memory):
         left = left_bytes()
     if left is not None and left < WORKER * n_workers:
+        raise_limit = "" if max_memory is None else ", or raise max_memory"
         raise InputError(
             f"{_counted(n_workers)} need at least {size_text(WORKER * n_workers)} of memory before they have any data, "
-            f"but only {size_text(left)} is left; use fewer workers{'' if max_memory is None else ', or raise max_memory'}."
+            f"but only {size_text(left)} is left; use fewer workers{raise_limit}."
         )
     with dask.config.set(LOCAL_SETTINGS):
         return LocalCluster(

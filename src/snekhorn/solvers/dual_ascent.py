@@ -8,8 +8,8 @@ import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from ..runtime.progress import Progress
+from .concave_problems import Array, Outcome, Problem
 from .descent_steps import Adam
-from .newton_cg import Array, Outcome, Problem
 from .solve_report import Reason
 
 AscentSolver: TypeAlias = Literal["adam", "sgd", "lbfgs"]

@@ -8,7 +8,7 @@ from distributed import Client
 
 import snekhorn
 from snekhorn.dask import TSNEkhorn
-from snekhorn.dask.cluster_checks import least_memory
+from snekhorn.dask.memory_checks import least_memory
 from snekhorn.errors import InputError, InputTypeError
 
 from .clusters import in_chunks, local_cluster, unequal_groups
@@ -179,7 +179,7 @@ def test_points_that_the_client_cannot_hold_are_refused_before_any_work(monkeypa
 
 @pytest.mark.usefixtures("two_workers")
 def test_points_that_the_workers_cannot_hold_are_refused_before_any_work(monkeypatch):
-    monkeypatch.setattr("snekhorn.dask.dask_methods.least_memory", lambda client: 300_000_000)
+    monkeypatch.setattr("snekhorn.dask.memory_checks.least_memory", lambda client: 300_000_000)
     monkeypatch.setattr("snekhorn.dask.dask_methods.load_points", lambda *args: pytest.fail("points were loaded"))
     with pytest.raises(InputError, match=r"on the workers for 3,600 points with 2,250 neighbours.*lower the perpl"):
         TSNEkhorn(perplexity=1500).fit(in_chunks(unequal_groups()))

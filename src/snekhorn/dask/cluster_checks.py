@@ -29,18 +29,6 @@ def find_client(client: Any) -> Client:
     return client
 
 
-def least_memory(client: Client) -> int | None:
-    """Return the smallest limit of the memory of a worker, in bytes, or None if there is none."""
-
-    def limit(dask_worker: Any) -> int | None:
-        found: int | None = dask_worker.memory_manager.memory_limit
-        return found
-
-    with reported_losses(client):
-        limits = client.run(limit).values()
-    return min((limit for limit in limits if limit), default=None)
-
-
 def check_workers(client: Client) -> tuple[str, ...]:
     """Return the addresses of the workers; raise if there are none, or if one has another version of snekhorn."""
 

@@ -21,16 +21,11 @@ from ..geometry.costs import count_neighbors
 from ..geometry.distance_metrics import DIRECT_METRICS
 from ..geometry.inputs import check_layout
 from ..runtime.execution import choose_execution, one_blas_thread
-from .cluster_checks import check_workers, find_client, least_memory
+from .cluster_checks import check_workers, find_client
 from .layout_pieces import make_pieced_objective, take_steps_on_workers
-from .pieced_checkpoints import fit_affinity_on_workers, require_memory_for_checkpoint
-from .point_pieces import (
-    PointPieces,
-    check_dask_array,
-    load_points,
-    require_memory_of_client,
-    require_memory_of_workers,
-)
+from .memory_checks import require_memory_on_cluster
+from .pieced_checkpoints import fit_affinity_on_workers
+from .point_pieces import PointPieces, check_dask_array, load_points
 from .workers import LostClusterError, Workers, reported_losses, row_ranges
 
 # Attributes of a fitted model.
@@ -163,10 +158,8 @@ class DaskEmbedding(NeighborEmbedding):
         affinity = self.default_affinity(n)
         k = count_neighbors(affinity.n_neighbors, n, affinity.graph_perplexity())
         assert k is not None
-        require_memory_of_client(X, with_start=self.starts_from_pca)
-        require_memory_of_workers(X, k, len(addresses), least_memory(client))
-        if self.checkpoint is not None:
-            require_memory_for_checkpoint(n, k, X.dtype)
+        needs = {"with_start": self.starts_from_pca, "stores": self.checkpoint is not None}
+        require_memory_on_cluster(X, k, client, len(addresses), **needs)
         points = load_points(X, client, addresses, n_threads)
         self._note_columns_without_names(X.shape[1])
         workers = Workers(n_threads, client, row_ranges(n, len(addresses)), addresses)

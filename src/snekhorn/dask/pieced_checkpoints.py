@@ -14,8 +14,6 @@ from scipy import sparse
 
 from ..affinities.affinity import Affinity
 from ..estimators.checkpoints import Checkpoint, NoCheckpoint, restore_affinity, store_affinity
-from ..runtime.memory import require_memory
-from ..runtime.memory_budget import DOUBLE, SINGLE, GraphSize
 from ..runtime.progress import shown_stage
 from .graph_pieces import PiecedGraph, PiecedMatrix
 from .neighbor_pieces import edge_type, find_neighbors_on_workers, graph_in_pieces
@@ -91,10 +89,3 @@ def _cut_rows(lists: NDArray[Any], workers: Workers) -> list[Any]:
 
 def _sent(parts: list[NDArray[Any]], workers: Workers) -> list[Any]:
     return [workers.share(part, piece=i).future for i, part in enumerate(parts)]
-
-
-def require_memory_for_checkpoint(n: int, k: int, dtype: np.dtype[Any]) -> None:
-    """Raise if the client cannot hold the neighbours, or the affinity, once in pieces and once as a whole."""
-    size = GraphSize(n, k, SINGLE if dtype == np.float32 else DOUBLE)
-    what = f"the checkpoint of {n:,} points, which passes through this process"
-    require_memory(2.0 * max(size.lists, size.edges), what, "leave out the checkpoint", "lower the perplexity")

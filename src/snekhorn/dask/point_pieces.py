@@ -11,15 +11,13 @@ from distributed import Client
 from numpy.typing import NDArray
 
 from ..embedding.initial_layout import layout_of_components, rounding
-from ..errors import InputError, InputTypeError, MissingMemoryError
+from ..errors import InputError, InputTypeError
 from ..estimators.checkpoints import joined_hashes
 from ..geometry.block_components import leading_axes
 from ..geometry.column_statistics import ROWS_AT_ONCE
 from ..geometry.inputs import check_largest
-from ..geometry.preprocessing import FEW_COLUMNS, components_bytes, principal_components
+from ..geometry.preprocessing import FEW_COLUMNS, principal_components
 from ..runtime.execution import Threads
-from ..runtime.memory import require_memory, size_text
-from ..runtime.memory_budget import CLIENT_POINT, DOUBLE, LAYOUT_POSITION, SINGLE, WORKER, GraphSize
 from . import point_tasks
 from .workers import Array, Pieces, Workers, row_ranges
 
@@ -90,32 +88,6 @@ def needs_all_points(shape: tuple[int, int]) -> bool:
     """Return whether principal components need all points in one place, because there are many columns."""
     n, p = shape
     return p > min(FEW_COLUMNS, 2 * n)
-
-
-def require_memory_of_client(X: Any, *, with_start: bool) -> None:
-    """Raise if this process cannot hold what a fit needs of it; `with_start` if principal components are the start."""
-    n, p = X.shape
-    what = f"the numbers per point that this process holds for {n:,} points"
-    require_memory(CLIENT_POINT * n, what, "run the client where more memory is free")
-    if with_start and needs_all_points(X.shape):
-        what = f"the principal components of {n:,} points with {p:,} columns, which this process computes"
-        needed = n * p * (SINGLE if X.dtype == np.float32 else DOUBLE) + components_bytes(X)
-        require_memory(needed, what, "reduce the columns before", "run the client where more memory is free")
-
-
-def require_memory_of_workers(X: Any, k: int, n_workers: int, limit: int | None) -> None:
-    """Raise if a worker certainly cannot hold its part of a graph of k neighbours of the points X."""
-    n, p = X.shape
-    item = SINGLE if X.dtype == np.float32 else DOUBLE
-    # Rows of the graph before and after they are moved, the points themselves, and the positions of all points.
-    needed = WORKER + (2.0 * GraphSize(n, k, item).edges + n * p * item) / n_workers + LAYOUT_POSITION * n
-    if limit is not None and needed > limit:
-        raise MissingMemoryError(
-            f"not enough memory on the workers for {n:,} points with {k:,} neighbours each: at least "
-            f"{size_text(needed)} needed by each of {n_workers}, but one has only {size_text(limit)}",
-            "lower the perplexity",
-            "use more workers, or give them more memory",
-        )
 
 
 def check_dask_array(X: Any, *, n_columns: int | None = None) -> None:

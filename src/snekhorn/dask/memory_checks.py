@@ -1,0 +1,58 @@
+"""Check before a fit on a cluster that its client and its workers have enough memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from distributed import Client
+
+from ..errors import MissingMemoryError
+from ..geometry.preprocessing import components_bytes
+from ..runtime.memory import require_memory, size_text
+from ..runtime.memory_budget import CLIENT_POINT, DOUBLE, LAYOUT_POSITION, SINGLE, WORKER, GraphSize
+from .point_pieces import needs_all_points
+from .workers import reported_losses
+
+ELSEWHERE = "run the client where more memory is free"
+
+
+def require_memory_on_cluster(
+    X: Any, k: int, client: Client, n_workers: int, *, with_start: bool, stores: bool
+) -> None:
+    """Raise if the client or a worker cannot hold what a fit of the points X, with k neighbours each, needs of it.
+
+    `with_start` if principal components are the start, and `stores` if there is a checkpoint.
+    """
+    n, p = X.shape
+    item = SINGLE if X.dtype == np.float32 else DOUBLE
+    graph, points = GraphSize(n, k, item), float(n) * p * item
+    require_memory(CLIENT_POINT * n, f"the numbers per point that this process holds for {n:,} points", ELSEWHERE)
+    if with_start and needs_all_points(X.shape):
+        what = f"the principal components of {n:,} points with {p:,} columns, which this process computes"
+        require_memory(points + components_bytes(X), what, "reduce the columns before", ELSEWHERE)
+    if stores:  # once in pieces and once as a whole
+        what = f"the checkpoint of {n:,} points, which passes through this process"
+        require_memory(2.0 * max(graph.lists, graph.edges), what, "leave out the checkpoint", "lower the perplexity")
+    # Rows of the graph before and after they are moved, the points themselves, and the positions of all points.
+    needed = WORKER + (2.0 * graph.edges + points) / n_workers + LAYOUT_POSITION * n
+    limit = least_memory(client)
+    if limit is not None and needed > limit:
+        raise MissingMemoryError(
+            f"not enough memory on the workers for {n:,} points with {k:,} neighbours each: at least "
+            f"{size_text(needed)} needed by each of {n_workers}, but one has only {size_text(limit)}",
+            "lower the perplexity",
+            "use more workers, or give them more memory",
+        )
+
+
+def least_memory(client: Client) -> int | None:
+    """Return the smallest limit of the memory of a worker, in bytes, or None if there is none."""
+
+    def limit(dask_worker: Any) -> int | None:
+        found: int | None = dask_worker.memory_manager.memory_limit
+        return found
+
+    with reported_losses(client):
+        limits = client.run(limit).values()
+    return min((limit for limit in limits if limit), default=None)

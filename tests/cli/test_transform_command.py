@@ -145,17 +145,20 @@ def test_new_points_go_into_a_saved_layout(folder, snekhorn, as_json):
     assert placed.metadata.column("name").to_pylist() == trained.metadata.column("name").to_pylist()
 
 
-def test_new_cells_are_matched_by_the_names_of_genes(folder, snekhorn):
+@pytest.mark.parametrize("limit", [10**8, 0])
+def test_new_cells_are_matched_by_the_names_of_genes(folder, snekhorn, limit, monkeypatch):
     anndata = pytest.importorskip("anndata")
     X = read_table("digits.csv", label="digit", id="name").X[:, 10:20].astype(np.float32)
     genes = [f"g{j}" for j in range(10)]
-    for name, order in (("a.h5ad", range(10)), ("b.h5ad", range(9, -1, -1))):
+    for name, order in (("a.h5ad", range(10)), ("b.h5ad", range(9, -1, -1)), ("c.h5ad", [*range(10), 3])):
         cells = anndata.AnnData(X[:, list(order)])
-        cells.var_names = [genes[j] for j in order]
+        cells.var_names = [genes[j] for j in order[:10]] + ["other"] * (len(order) - 10)
         cells.write_h5ad(name)
     snekhorn("embed", "a.h5ad", "--rep", "X", "--save-model", "m.npz", "--out", "a.npy", *FAST)
-    snekhorn("transform", "m.npz", "b.h5ad", "--out", "b.npy")
-    np.testing.assert_array_equal(np.load("a.npy"), np.load("b.npy"))
+    monkeypatch.setattr("snekhorn.io.h5ad_files.LARGE", limit)  # a larger file is read by blocks
+    for name in ("b", "c"):
+        snekhorn("transform", "m.npz", f"{name}.h5ad", "--out", f"{name}.npy")
+        np.testing.assert_array_equal(np.load("a.npy"), np.load(f"{name}.npy"))
 
 
 def test_the_representation_of_cells_is_remembered(folder, snekhorn):

@@ -190,6 +190,7 @@ def _free_name(name: str, metadata: pa.Table) -> str:
 
 def _read_new_points(run: Session, model: Any, source: Source) -> tuple[Table, Any]:
     """Read a file; return its table, and the columns that the model needs in the model's order."""
+    from ..geometry.point_blocks import select_columns
     from ..geometry.preprocessing import column_positions
 
     names = list(getattr(model, "feature_names_in_", []))
@@ -201,7 +202,7 @@ def _read_new_points(run: Session, model: Any, source: Source) -> tuple[Table, A
     elif path.name.lower().endswith(".h5ad") or source.transpose:
         table = source.read()
         positions = column_positions(names, table.columns)
-        return table, table.X if table.columns == names else table.X[:, positions]
+        return table, table.X if table.columns == names else select_columns(table.X, positions)
     elif source.vector is not None or (
         has_numbered_columns(path) and not all(name.startswith("column_") for name in names)
     ):

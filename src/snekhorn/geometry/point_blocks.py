@@ -191,6 +191,11 @@ def as_blocks(X: Any) -> PointBlocks | None:
     return None
 
 
+def select_columns(X: Any, columns: list[int]) -> Any:
+    """Return these columns of an array, a sparse matrix or points in blocks."""
+    return X.select(columns) if isinstance(X, PointBlocks) else X[:, columns]
+
+
 def piece_bounds(n: int, bytes_per_row: float, chunk: int = 1) -> list[int]:
     """Divide n rows into pieces to be read at once, of whole chunks, because a chunk is always read as a whole."""
     return [*range(0, n, piece_rows(bytes_per_row, chunk)), n]

@@ -14,7 +14,7 @@ from scipy import io as scipy_io
 from scipy import sparse
 
 from ..errors import InputError, did_you_mean, first_few, option_text
-from ..geometry.point_blocks import PointBlocks
+from ..geometry.point_blocks import select_columns
 from ..runtime.memory import require_memory
 from ..runtime.sparse_format import check_sparse
 from .column_choice import choose_features
@@ -205,7 +205,7 @@ def select_features(path: Path, X: Any, names: list[str], wanted: Wanted) -> tup
     chosen = choose_features(path, names, names, wanted)
     places = {name: place for place, name in enumerate(names)}
     columns = [places[name] for name in chosen]
-    return X.select(columns) if isinstance(X, PointBlocks) else X[:, columns], chosen
+    return select_columns(X, columns), chosen
 
 
 def _arrow_columns(path: Path, columns: dict[str, NDArray[Any]], wanted: Wanted) -> tuple[dict[str, Any], list[str]]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from snekhorn.estimators import checkpoints
+from snekhorn.estimators import checkpoints, layout_parts
 from snekhorn.io import read_table
 
 COMMAND = ("embed", "digits.csv", "--label", "digit", "--id", "name", "--max-iter", 200, "--no-scores")
@@ -35,6 +35,24 @@ def test_the_same_command_resumes(folder, snekhorn, monkeypatch):
     result = snekhorn(*COMMAND, "--checkpoint", "state", "--out", "resumed.parquet")
     assert "resuming from the layout in state" in result.stderr
     np.testing.assert_array_equal(layout_of("resumed.parquet"), layout_of("whole.parquet"))
+
+
+def test_an_interrupt_before_the_layout_says_what_is_stored(folder, snekhorn, monkeypatch, files):
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    command = (*COMMAND, "--checkpoint", "state", "--out", "resumed.parquet")
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "store_affinity", interrupted)
+        result = snekhorn(*command, code=130)
+        assert "interrupted before there were any results; nothing was written." in result.stderr
+    with monkeypatch.context() as patch:
+        patch.setattr(layout_parts.LayoutParts, "initial_layout", interrupted)
+        result = snekhorn(*command, code=130)
+        assert "interrupted; the same command continues from the checkpoint state." in result.stderr
+        assert "nothing was written" not in result.stderr
+    assert "resumed.parquet" not in files()
+    assert "resuming from the affinity in state" in snekhorn(*command).stderr
 
 
 def test_a_checkpoint_of_another_run(folder, snekhorn, files):

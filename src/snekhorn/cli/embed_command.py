@@ -65,6 +65,7 @@ def embed(
         outputs = files.outputs(run, input, method, origin.files, display.image)
         cluster.check(method.method, several=method.values.several)
         _check_checkpoint(input, method)
+        run.checkpoint = method.checkpoint
         model = _model(run, method, preparation, cluster)
         with cluster.joined(run) as joined:  # quick, unlike reading
             table = read_input(run, origin, preparation.metric)

@@ -15,6 +15,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -69,6 +70,7 @@ class Session:
         self.warnings: list[str] = []
         self.seconds: dict[str, float] = {}
         self.interrupted = False
+        self.checkpoint: Path | None = None  # folder from which the same command continues
         self.postponed: Exception | None = None
         self._records = records
         self._start = _program_start.pop() if _program_start else time.perf_counter()
@@ -144,7 +146,7 @@ def session(*, as_json: bool, quiet: bool, debug: bool = False) -> Iterator[Sess
         except typer.Exit:
             raise
         except KeyboardInterrupt:
-            typer.echo("interrupted before there were any results; nothing was written.", err=True)
+            typer.echo(_interruption(run.checkpoint), err=True)
             raise typer.Exit(INTERRUPTED) from None
         except Exception as error:
             if debug:
@@ -153,6 +155,16 @@ def session(*, as_json: bool, quiet: bool, debug: bool = False) -> Iterator[Sess
             raise typer.Exit(_exit_code(error, run)) from None
     if run.interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+def _interruption(checkpoint: Path | None) -> str:
+    """Say what an interrupt leaves behind if there are no results."""
+    if checkpoint is not None:
+        from ..estimators.checkpoints import stages_in
+
+        if stages_in(checkpoint):
+            return f"interrupted; the same command continues from the checkpoint {checkpoint}."
+    return "interrupted before there were any results; nothing was written."
 
 
 def _exit_code(error: Exception, run: Session) -> int:

@@ -104,6 +104,28 @@ def test_points_that_the_workers_cannot_hold(folder):
     assert "use fewer workers, or raise --max-memory" in said
 
 
+@pytest.mark.parametrize(
+    ("per_point", "options", "reserved"),
+    [
+        (1e5, (), 3600 * (1e5 + 20 * 4)),
+        (1e5, ("--pca", 10), 3600 * (1e5 + 10 * 4)),
+        (0.0, ("--checkpoint", "state"), 3600 * (2 * 3599 * 8 + 20 * 4)),  # at this perplexity, all pairs are edges
+    ],
+)
+def test_the_workers_share_what_the_program_leaves(per_point, options, reserved, folder, monkeypatch):
+    limits = []
+
+    def record(*, memory_limit, **_):
+        limits.append(memory_limit)
+        raise OSError("no cluster")
+
+    monkeypatch.setattr("distributed.LocalCluster", record)
+    monkeypatch.setattr("snekhorn.dask.memory_checks.CLIENT_POINT", per_point)
+    monkeypatch.setattr("snekhorn.runtime.memory.left_bytes", lambda: 3e9)
+    _run(*COMMAND, "--workers", 2, "-p", 1500, *options, "--out", "found.npy", code=2)
+    assert 3e9 - 2 * limits[0] == pytest.approx(reserved, abs=2)
+
+
 def test_a_checkpoint_among_the_blocks(folder):
     said = _run(*COMMAND, "--checkpoint", "blocks", "--out", "found.npy", code=2)
     assert "--checkpoint is the folder of the input, blocks; choose another folder" in said

@@ -83,10 +83,11 @@ class Cluster:
             yield client
 
     @contextmanager
-    def started(self, run: Session, joined: Any, max_memory: Any) -> Iterator[Any]:
+    def started(self, run: Session, joined: Any, model: Any, X: Any) -> Iterator[Any]:
         """Start the workers that were requested, and yield their client; yield `joined` if there are none to start.
 
-        The program and the workers together have at most `max_memory`.
+        The workers share what this program leaves of its memory, or of `max_memory`: the estimate of what it needs for
+        a fit of the model to X, which may be an outline of the points, is subtracted.
         """
         if self.workers is None:
             yield joined
@@ -98,7 +99,7 @@ class Cluster:
         with ExitStack() as stack:
             with run.stage("cluster", f"starting {_counted(self.workers)}"):
                 with delayed_interrupts():  # a cluster that has started in part cannot be closed
-                    cluster = stack.enter_context(_start(self.workers, max_memory))
+                    cluster = stack.enter_context(_start(self.workers, model.max_memory, model.client_bytes(X)))
                 # The workers are on this machine, so results need not pass through the scheduler.
                 client = stack.enter_context(Client(cluster, set_as_default=False, direct_to_workers=True))
             _describe(run, client)
@@ -148,8 +149,11 @@ def _counted(n_workers: int) -> str:
     return "1 worker" if n_workers == 1 else f"{n_workers:,} workers"
 
 
-def _start(n_workers: int, max_memory: Any) -> Any:
-    """Start single-threaded workers on this machine, each with an equal share of the free memory."""
+def _start(n_workers: int, max_memory: Any, reserved: float) -> Any:
+    """Start single-threaded workers on this machine, each with an equal share of the free memory that is not reserved.
+
+    The program itself will need the `reserved` bytes, in addition to what it uses.
+    """
     import dask
     from distributed import LocalCluster
 
@@ -158,12 +162,13 @@ def _start(n_workers: int, max_memory: Any) -> Any:
     from ..runtime.memory_budget import WORKER
 
     with limited_memory(max_memory):
-        left = left_bytes()
+        free = left_bytes()
+    left = None if free is None else max(free - reserved, 0.0)
     if left is not None and left < WORKER * n_workers:
         raise_limit = "" if max_memory is None else ", or raise max_memory"
         raise InputError(
             f"{_counted(n_workers)} need at least {size_text(WORKER * n_workers)} of memory before they have any data, "
-            f"but only {size_text(left)} is left; use fewer workers{raise_limit}."
+            f"but this program leaves only {size_text(left)} to them; use fewer workers{raise_limit}."
         )
     with dask.config.set(LOCAL_SETTINGS):
         return LocalCluster(

@@ -17,7 +17,7 @@ from ..runtime.progress import notes_shown_by
 from . import options
 from .cluster_session import Cluster, fit_on_cluster
 from .embed_options import DisplayOptions, MethodOptions, OutputOptions
-from .input_points import Points, Source, prepare_points, read_input
+from .input_points import Points, Source, outline, prepare_points, read_input
 from .layout_names import LayoutValues
 from .layout_report import LayoutReport, measure
 from .options import parse_balance, parse_memory, split
@@ -74,7 +74,7 @@ def embed(
                 check_all_kept(outputs.table, table, source=input)
             thumbnails = read_images(table, display.image, origin)
             # Starting workers is slow, so the input is checked before.
-            with cluster.started(run, joined, parse_memory(method.max_memory)) as client:
+            with cluster.started(run, joined, model, outline(table.X, preparation)) as client:
                 check_resources = model.check_resources if client is None else None
                 points = prepare_points(run, origin, table, preparation, check_resources=check_resources)
                 fitted = _fit(run, model, points.X, method.values, client)
@@ -103,6 +103,8 @@ def _model(run: Session, method: MethodOptions, preparation: options.Preparation
     return cluster.model(
         method.method,
         n_components=method.dimensions,
+        perplexity=method.values.perplexities[0],
+        exaggeration=method.values.exaggerations[0],
         metric=preparation.metric,
         balance=parse_balance(method.balance),
         self_loops=method.self_loops,
@@ -165,7 +167,6 @@ def _fit(
         if values.several:
             several = sweep(model, X, values.perplexities, exaggerations=values.exaggerations)
         else:  # unlike the models of a sweep, this one can place new points
-            model.set_params(perplexity=values.perplexities[0], exaggeration=values.exaggerations[0])
             several = iter([model.fit(X) if client is None else fit_on_cluster(model, X, client)])
         try:
             for fitted in several:

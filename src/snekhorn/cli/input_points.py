@@ -176,6 +176,26 @@ def read_input(run: Session, source: Source, metric: str) -> Table:
     return table
 
 
+def outline(X: Any, preparation: PreparationOptions) -> Any:
+    """Return an array with the shape and type that points will have after `prepare_points`, but without memory.
+
+    Points that stay as they are in memory are returned themselves.
+    """
+    n, p = X.shape
+    n_components = _count_components(preparation)
+    if isinstance(X, PointBlocks):
+        return X.outline(n_components or None)
+    if 0 < n_components < min(n, p):
+        return np.broadcast_to(np.zeros((), np.float32), (n, n_components))
+    return np.broadcast_to(np.zeros((), X.dtype), X.shape) if preparation.standardize else X
+
+
+def _count_components(preparation: PreparationOptions) -> int:
+    """Return the number of principal components to which more columns are reduced, or 0."""
+    default = MANY_COLUMNS if preparation.metric in ("sqeuclidean", "euclidean") else 0
+    return default if preparation.pca is None else preparation.pca
+
+
 def prepare_points(
     run: Session,
     source: Source,
@@ -193,10 +213,9 @@ def prepare_points(
 
     metric, standardize, median = preparation.metric, preparation.standardize, source.missing == "median"
     n, p = table.X.shape
-    default = MANY_COLUMNS if metric in ("sqeuclidean", "euclidean") else 0
-    n_components = default if preparation.pca is None else preparation.pca
+    n_components = _count_components(preparation)
     if isinstance(table.X, PointBlocks) and check_resources is not None:
-        check_resources(table.X.outline(n_components or None))
+        check_resources(outline(table.X, preparation))
     dominant = None if standardize else note_unequal_columns(run, table.X, table.columns, metric)
     preprocessing = Preprocessing(
         standardize=standardize,

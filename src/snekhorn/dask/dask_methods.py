@@ -23,7 +23,7 @@ from ..geometry.inputs import check_layout
 from ..runtime.execution import choose_execution, one_blas_thread
 from .cluster_checks import check_workers, find_client
 from .layout_pieces import make_pieced_objective, take_steps_on_workers
-from .memory_checks import require_memory_on_cluster
+from .memory_checks import client_bytes, require_memory_on_cluster
 from .pieced_checkpoints import fit_affinity_on_workers
 from .point_pieces import PointPieces, check_dask_array, load_points
 from .workers import LostClusterError, Workers, reported_losses, row_ranges
@@ -155,11 +155,8 @@ class DaskEmbedding(NeighborEmbedding):
             return
         self.check_support()
         n_threads = choose_execution(self.n_jobs).n_threads
-        affinity = self.default_affinity(n)
-        k = count_neighbors(affinity.n_neighbors, n, affinity.graph_perplexity())
-        assert k is not None
-        needs = {"with_start": self.starts_from_pca, "stores": self.checkpoint is not None}
-        require_memory_on_cluster(X, k, client, len(addresses), **needs)
+        affinity, k = self.default_affinity(n), self._count_neighbors(n)
+        require_memory_on_cluster(X, k, client, len(addresses), **self._memory_settings())
         points = load_points(X, client, addresses, n_threads)
         self._note_columns_without_names(X.shape[1])
         workers = Workers(n_threads, client, row_ranges(n, len(addresses)), addresses)
@@ -193,6 +190,24 @@ class DaskEmbedding(NeighborEmbedding):
         for name in FITTED:
             setattr(self, name, getattr(model, name))
         self._points = X
+
+    def client_bytes(self, X: Any) -> float:
+        """Estimate what the client needs for a fit, in addition to what it uses; X may be an outline of the points.
+
+        For so few points that the client does the work, this is 0, because the workers do not need memory then.
+        """
+        n = X.shape[0]
+        return 0.0 if n <= DENSE_LIMIT else client_bytes(X, self._count_neighbors(n), **self._memory_settings())
+
+    def _count_neighbors(self, n: int) -> int:
+        """Return the number of neighbours of each of n points that are too many for all pairs."""
+        affinity = self.default_affinity(n)
+        k = count_neighbors(affinity.n_neighbors, n, affinity.graph_perplexity())
+        assert k is not None
+        return k
+
+    def _memory_settings(self) -> dict[str, bool]:
+        return {"with_start": self.starts_from_pca, "stores": self.checkpoint is not None}
 
     def check_support(self) -> None:
         """Raise for values that only a single machine supports."""

@@ -8,6 +8,7 @@ import numpy as np
 from distributed import Client
 
 from ..errors import MissingMemoryError
+from ..estimators.resources import unread_bytes
 from ..geometry.preprocessing import components_bytes
 from ..runtime.memory import require_memory, size_text
 from ..runtime.memory_budget import CLIENT_POINT, DOUBLE, LAYOUT_POSITION, SINGLE, WORKER, GraphSize
@@ -20,22 +21,15 @@ ELSEWHERE = "run the client where more memory is free"
 def require_memory_on_cluster(
     X: Any, k: int, client: Client, n_workers: int, *, with_start: bool, stores: bool
 ) -> None:
-    """Raise if the client or a worker cannot hold what a fit of the points X, with k neighbours each, needs of it.
+    """Raise if the client or a worker has too little memory for a fit of n points with k neighbours each.
 
-    `with_start` if principal components are the start, and `stores` if there is a checkpoint.
+    `with_start` says whether principal components are the initial layout, and `stores` whether there is a checkpoint.
     """
-    n, p = X.shape
-    item = SINGLE if X.dtype == np.float32 else DOUBLE
-    graph, points = GraphSize(n, k, item), float(n) * p * item
-    require_memory(CLIENT_POINT * n, f"the numbers per point that this process holds for {n:,} points", ELSEWHERE)
-    if with_start and needs_all_points(X.shape):
-        what = f"the principal components of {n:,} points with {p:,} columns, which this process computes"
-        require_memory(points + components_bytes(X), what, "reduce the columns before", ELSEWHERE)
-    if stores:  # once in pieces and once as a whole
-        what = f"the checkpoint of {n:,} points, which passes through this process"
-        require_memory(2.0 * max(graph.lists, graph.edges), what, "leave out the checkpoint", "lower the perplexity")
+    for needed, *what in _needs_of_client(X, k, with_start=with_start, stores=stores):
+        require_memory(needed, *what)
+    n, graph = X.shape[0], _graph_size(X, k)
     # Rows of the graph before and after they are moved, the points themselves, and the positions of all points.
-    needed = WORKER + (2.0 * graph.edges + points) / n_workers + LAYOUT_POSITION * n
+    needed = WORKER + (2.0 * graph.edges + _points_bytes(X)) / n_workers + LAYOUT_POSITION * n
     limit = least_memory(client)
     if limit is not None and needed > limit:
         raise MissingMemoryError(
@@ -44,6 +38,15 @@ def require_memory_on_cluster(
             "lower the perplexity",
             "use more workers, or give them more memory",
         )
+
+
+def client_bytes(X: Any, k: int, *, with_start: bool, stores: bool) -> float:
+    """Estimate what the client needs for a fit, in addition to what it uses; X may be an outline of the points.
+
+    The arguments are those of `require_memory_on_cluster`.
+    """
+    peak: float = max(needed for needed, *_ in _needs_of_client(X, k, with_start=with_start, stores=stores))
+    return peak + unread_bytes(X)
 
 
 def least_memory(client: Client) -> int | None:
@@ -56,3 +59,32 @@ def least_memory(client: Client) -> int | None:
     with reported_losses(client):
         limits = client.run(limit).values()
     return min((limit for limit in limits if limit), default=None)
+
+
+def _needs_of_client(X: Any, k: int, *, with_start: bool, stores: bool) -> list[tuple[Any, ...]]:
+    """Return what the client needs at its peaks, one after the other: bytes, what they are for, and remedies."""
+    n, p = X.shape
+    needs: list[tuple[Any, ...]] = [
+        (CLIENT_POINT * n, f"the numbers per point that this process holds for {n:,} points", ELSEWHERE)
+    ]
+    if with_start and needs_all_points(X.shape):
+        what = f"the principal components of {n:,} points with {p:,} columns, which this process computes"
+        needs.append((_points_bytes(X) + components_bytes(X), what, "reduce the columns first", ELSEWHERE))
+    if stores:  # once in pieces and once as a whole
+        graph = _graph_size(X, k)
+        what = f"the checkpoint of {n:,} points, which passes through this process"
+        needs.append((2.0 * max(graph.lists, graph.edges), what, "omit the checkpoint", "lower the perplexity"))
+    return needs
+
+
+def _graph_size(X: Any, k: int) -> GraphSize:
+    return GraphSize(X.shape[0], k, _item(X))
+
+
+def _points_bytes(X: Any) -> float:
+    n, p = X.shape
+    return float(n) * float(p) * _item(X)
+
+
+def _item(X: Any) -> int:
+    return SINGLE if X.dtype == np.float32 else DOUBLE

@@ -97,7 +97,13 @@ def require_memory_for_points(X: Any, affinity: Affinity, layout: LayoutKind) ->
         stages.append(own + components_bytes(X))
         if not full:
             stages.append(graph_bytes(X, int(k), affinity.metric, n_threads))
-    _require(n, round(n_pairs), max(stages) + _unread_bytes(X), *remedies)
+    _require(n, round(n_pairs), max(stages) + unread_bytes(X), *remedies)
+
+
+def unread_bytes(X: Any) -> int:
+    """Return the memory that X will take, if it is the outline of points that are not in memory yet."""
+    parts = [X.data, X.indices] if sparse.issparse(X) and X.format == "csr" else [X]
+    return sum(part.nbytes for part in parts if isinstance(part, np.ndarray) and part.size and not any(part.strides))
 
 
 def warn_of_long_sums(name: str, n: int, n_components: int, max_iter: int, execution: Execution) -> None:
@@ -115,12 +121,6 @@ def warn_of_long_sums(name: str, n: int, n_components: int, max_iter: int, execu
 
 def _require(n: int, n_pairs: int, needed: float, *remedies: str) -> None:
     require_memory(needed, f"the layout of {n:,} points with {n_pairs:,} pairs", *remedies)
-
-
-def _unread_bytes(X: Any) -> int:
-    """Return the memory that X will take, if it is the outline of points that are not in memory yet."""
-    parts = [X.data, X.indices] if sparse.issparse(X) and X.format == "csr" else [X]
-    return sum(part.nbytes for part in parts if isinstance(part, np.ndarray) and part.size and not any(part.strides))
 
 
 def _neighbors_per_point(X: Any, n: int, affinity: Affinity) -> tuple[float, tuple[str, ...]]:

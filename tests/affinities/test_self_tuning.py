@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,17 @@ def test_without_self_loops_only_the_diagonal_goes(X):
     P = SelfTuningAffinity().fit_transform(X)
     np.fill_diagonal(P, 0.0)
     np.testing.assert_array_equal(SelfTuningAffinity(self_loops=False).fit_transform(X), P)
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 8])
+def test_rows_without_mass_are_warned_of(rng, n_neighbors):
+    X = np.concatenate([rng.normal(size=(40, 3)), [[1e4, 0.0, 0.0]]])
+    with pytest.warns(UserWarning, match=r"1 row has no mass \(row 40\), .* allow self_loops or remove far outliers\."):
+        P = SelfTuningAffinity(7, n_neighbors=n_neighbors, self_loops=False).fit_transform(X)
+    np.testing.assert_array_equal(np.flatnonzero(dense(P).sum(axis=1) == 0.0), [40])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SelfTuningAffinity(7, n_neighbors=n_neighbors).fit(X)
 
 
 def test_more_duplicates_than_k_keep_a_scale(rng):

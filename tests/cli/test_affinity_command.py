@@ -85,3 +85,20 @@ def test_row_perplexities_are_of_rows_that_sum_to_one(folder, as_json, snekhorn,
     np.testing.assert_allclose([said["min"], said["max"]], [rows.min(), rows.max()])
     assert facts["rows_scaled_to_sum_to_1"]
     assert "(rows scaled to sum to 1)" in snekhorn(*arguments, "--force").stdout
+
+
+def test_rows_that_sum_to_zero_have_no_perplexity(folder, as_json, snekhorn):
+    points = np.random.default_rng(0).normal(size=(40, 3))
+    np.save("t.npy", np.concatenate([points, [[1e4, 0.0, 0.0]]]))
+    arguments = ("affinity", "t.npy", "--kind", "self-tuning", "--no-self-loops", "--out", "P.npz")
+    facts = as_json(*arguments)
+    assert facts["rows_without_mass"] == 1
+    P = sparse.load_npz("P.npz").toarray()[:40]
+    rows = row_perplexities(P / P.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(
+        [facts["row_perplexities"][name] for name in ("min", "median", "max")],
+        [rows.min(), np.median(rows), rows.max()],
+    )
+    assert any("1 row has no mass (row 40)" in text and "allow --self-loops" in text for text in facts["warnings"])
+    said = snekhorn(*arguments, "--force").stdout
+    assert f"to {rows.max():.2f} (rows scaled to sum to 1, without 1 row that sums to 0)" in said

@@ -177,18 +177,18 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
         if not self.report_.converged:
             rows = self.report_.unsolved_rows
             are = "1 row is" if rows.size == 1 else f"{rows.size} rows are"
-            named = f" {are} unsolved ({_first(rows)}); see report_.unsolved_rows." if rows.size else ""
+            named = f" {are} unsolved ({first_row(rows)}); see report_.unsolved_rows." if rows.size else ""
             warn(f"{type(self).__name__} did not converge: {self.report_}.{named}", ConvergenceWarning)
         if (rows := self.report_.unreachable_rows).size:
             few = "1 row" if rows.size == 1 else f"{rows.size} rows"
             remedy = advice(UNREACHABLE, self.effective_parameters())
             warn(
-                f"{few} ({_first(rows)}) cannot reach perplexity {self.reached_perplexity():g} on this neighbour "
+                f"{few} ({first_row(rows)}) cannot reach perplexity {self.reached_perplexity():g} on this neighbour "
                 f"graph; using the largest one that is certain to be reachable. {remedy[:1].upper()}{remedy[1:]}."
             )
 
 
-def _first(rows: Array) -> str:
+def first_row(rows: Array) -> str:
     return f"row {rows[0]}" if rows.size == 1 else f"the first is row {rows[0]}"
 
 

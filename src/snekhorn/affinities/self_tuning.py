@@ -10,8 +10,9 @@ import numpy as np
 from ..errors import InputError
 from ..geometry.costs import Array, Cost, Matrix, count_neighbors
 from ..runtime.checks import check_count
+from ..runtime.user_warnings import warn
 from ..solvers.solve_report import SolveReport
-from .affinity import Affinity, closed_form_report
+from .affinity import Affinity, closed_form_report, first_row
 
 
 class SelfTuningAffinity(Affinity):
@@ -83,4 +84,12 @@ class SelfTuningAffinity(Affinity):
             return np.asarray(np.exp(C / (sigma[i] * -sigma[j])))
 
         self.bandwidths_ = sigma
-        return cost.symmetrized().map_pairs(formula, self_loops=self.self_loops), closed_form_report()
+        P = cost.symmetrized().map_pairs(formula, self_loops=self.self_loops)
+        empty = np.flatnonzero(np.asarray(P.sum(axis=1)).ravel() == 0.0)
+        if empty.size:
+            few = "1 row has" if empty.size == 1 else f"{empty.size} rows have"
+            warn(
+                f"{few} no mass ({first_row(empty)}), because all similarities underflow to 0; allow self_loops or "
+                "remove far outliers."
+            )
+        return P, closed_form_report()

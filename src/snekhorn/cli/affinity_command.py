@@ -73,21 +73,24 @@ def affinity(
         with run.stage("affinity", f"computing the {kind} affinity of {points.X.shape[0]:,} points"):
             P = model.set_params(verbose=run.shows_progress).fit_transform(points.X)
         write_each(run, {out: lambda file: _write(P, file)})
-        rows, scaled = _row_perplexities(P)
+        rows, scaled, n_empty = _row_perplexities(P)
         facts = {
             "input": str(input),
             "kind": kind,
             "n_points": P.shape[0],
             "n_entries": int(P.nnz),
-            "row_perplexities": {"min": rows.min(), "median": float(sorted(rows)[len(rows) // 2]), "max": rows.max()},
+            "row_perplexities": {"min": rows.min(), "median": np.median(rows), "max": rows.max()},
             "rows_scaled_to_sum_to_1": scaled,
+            "rows_without_mass": n_empty,
             "report": {**asdict(model.report_), "n_floor_rows": model.report_.n_floor_rows},
             "files": {"affinity": str(out)},
         }
+        empty = "1 row that sums to 0" if n_empty == 1 else f"{n_empty:,} rows that sum to 0"
+        remarks = ", ".join(["rows scaled to sum to 1"] * scaled + [f"without {empty}"] * bool(n_empty))
         run.result(
             facts,
             f"{P.shape[0]:,} points, {P.nnz:,} entries\n{model.report_}\nrow perplexities from {rows.min():.2f} to "
-            f"{rows.max():.2f}{' (rows scaled to sum to 1)' if scaled else ''}\naffinity: {out}",
+            f"{rows.max():.2f}{f' ({remarks})' if remarks else ''}\naffinity: {out}",
         )
 
 
@@ -118,11 +121,16 @@ def _write(P: Any, file: Path) -> None:
     write(str(file), P)
 
 
-def _row_perplexities(P: Any) -> tuple[Any, bool]:
-    """Return the perplexities of the rows, scaled to sum to 1, and whether scaling made a difference."""
+def _row_perplexities(P: Any) -> tuple[Any, bool, int]:
+    """Return the perplexities of the rows, scaled to sum to 1, and whether scaling made a difference.
+
+    Rows that sum to 0 have none; also return their number.
+    """
     from scipy import sparse
 
     from ..affinities import row_perplexities
 
     sums = np.asarray(P.sum(axis=1)).ravel()
-    return row_perplexities(sparse.diags_array(1.0 / sums) @ P), bool(abs(sums - 1.0).max() > SUM_TOLERANCE)
+    with_mass = sums > 0.0
+    rows = row_perplexities(sparse.diags_array(1.0 / sums[with_mass]) @ P[with_mass])
+    return rows, bool(abs(sums - 1.0).max() > SUM_TOLERANCE), int(np.count_nonzero(~with_mass))

@@ -20,6 +20,7 @@ from .io.h5ad_files import DEFAULT_REP
 from .io.h5ad_layouts import describe_layout
 from .runtime.checks import check_choice, check_count
 from .runtime.execution import choose_execution, one_blas_thread
+from .runtime.settings import offering
 from .runtime.sparse_format import check_sparse
 from .runtime.user_warnings import warn
 
@@ -183,7 +184,7 @@ def neighbors(
     used, execution = "sqeuclidean" if euclidean else metric, choose_execution(n_jobs)
     affinity = SymmetricEntropicAffinity(perplexity, metric=used, n_neighbors="auto", self_loops=False, tol=GRAPH_TOL)
     affinity.set_params(n_jobs=n_jobs).check_parameters()
-    with one_blas_thread():
+    with one_blas_thread(), offering({"perplexity"}):
         graph = build_cost(X, metric=used, n_neighbors="auto", perplexity=perplexity, execution=execution)
         assert isinstance(graph, NeighborGraph)  # n_neighbors is not None
         n = graph.n_points

@@ -1,5 +1,6 @@
 import numpy as np
 
+from snekhorn.runtime.settings import offering
 from snekhorn.solvers.solve_report import Reason, SolveReport, advice, explained
 
 
@@ -7,13 +8,13 @@ def test_reads_as_a_sentence_with_reason_and_gaps():
     report = SolveReport(
         converged=False, n_iter=3, n_passes=17, marginal_gap=0.25, entropy_gap=0.5, reason=Reason.MAX_ITER.value
     )
-    for part in ("max_iter", "3 iterations", "17 passes", "2.5e-01", "5.0e-01"):
+    for part in ("maximum number of iterations", "3 iterations", "17 passes", "2.5e-01", "5.0e-01"):
         assert part in str(report)
 
 
 def test_a_failure_names_the_parameters_to_change():
     parameters = {"tol": 1e-8, "max_iter": 200, "perplexity": 30.0, "n_neighbors": 90, "self_loops": False}
-    assert explained(Reason.MAX_ITER.value, parameters).endswith("before reaching tol; raise max_iter or raise tol")
+    assert explained(Reason.MAX_ITER.value, parameters).endswith("the tolerance; raise max_iter or raise tol")
     stalled = explained(Reason.STALLED.value, parameters)
     assert stalled.endswith("; raise n_neighbors, lower perplexity, raise tol or allow self_loops")
 
@@ -25,6 +26,23 @@ def test_no_advice_names_a_parameter_that_is_absent_or_cannot_help():
         assert not any(word in text for word in ("self_loops", "n_neighbors", "max_iter", "learning_rate", "newton"))
     assert advice(Reason.STALLED.value, parameters) == "lower perplexities or raise tol"
     assert advice(Reason.CONVERGED.value, parameters) == ""
+
+
+def test_advice_names_only_what_is_offered():
+    parameters = {"tol": 1e-8, "max_iter": 200, "perplexity": 30.0, "n_neighbors": 90, "self_loops": False}
+    stalled, limited = Reason.STALLED.value, Reason.MAX_ITER.value
+    with offering({"perplexity", "n_neighbors", "self_loops", "affinity"}):
+        assert advice(stalled, parameters) == (
+            "raise n_neighbors, lower perplexity, pass an affinity with a larger tol or allow self_loops"
+        )
+        assert advice(limited, parameters) == "pass an affinity with a larger tol"
+        assert advice(stalled, {"perplexity": 30.0}) == "lower perplexity"  # this affinity has no tolerance
+        with offering(None):
+            assert advice(limited, parameters) == "pass an affinity with a larger tol"
+        with offering({"perplexity", "self_loops", "tol"}):
+            assert advice(stalled, parameters) == "lower perplexity or allow self_loops"
+            assert explained(limited, parameters) == limited
+    assert advice(limited, parameters) == "raise max_iter or raise tol"
 
 
 def test_useless_values_are_compared_by_value():

@@ -184,7 +184,8 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
             remedy = advice(UNREACHABLE, self.effective_parameters())
             warn(
                 f"{few} ({first_row(rows)}) cannot reach perplexity {self.reached_perplexity():g} on this neighbour "
-                f"graph; using the largest one that is certain to be reachable. {remedy[:1].upper()}{remedy[1:]}."
+                f"graph; using the largest one that is certain to be reachable."
+                f"{f' {remedy[:1].upper()}{remedy[1:]}.' if remedy else ''}"
             )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +18,7 @@ from . import options
 from .input_points import Source, prepare_points, read_input
 from .options import DEFAULT_PERPLEXITY, parse_perplexities
 from .output_files import check_files, write_each
-from .session import Session, session
+from .session import OFFERED_BY_AFFINITY, Session, session, with_option_names
 
 SUM_TOLERANCE = 1e-3  # report that rows were scaled to sum to 1 if a sum differs from 1 by more than this
 
@@ -57,7 +57,7 @@ def affinity(
 
     snekhorn affinity cells.csv --perplexity 30 --out P.npz
     """
-    with session(**vars(printing)) as run:
+    with session(**vars(printing), offered=OFFERED_BY_AFFINITY) as run:
         check_input(input)
         check_jobs(preparation.jobs)
         check_seed(preparation.seed)
@@ -73,25 +73,30 @@ def affinity(
         with run.stage("affinity", f"computing the {kind} affinity of {points.X.shape[0]:,} points"):
             P = model.set_params(verbose=run.shows_progress).fit_transform(points.X)
         write_each(run, {out: lambda file: _write(P, file)})
-        rows, scaled, n_empty = _row_perplexities(P)
-        facts = {
-            "input": str(input),
-            "kind": kind,
-            "n_points": P.shape[0],
-            "n_entries": int(P.nnz),
-            "row_perplexities": {"min": rows.min(), "median": np.median(rows), "max": rows.max()},
-            "rows_scaled_to_sum_to_1": scaled,
-            "rows_without_mass": n_empty,
-            "report": {**asdict(model.report_), "n_floor_rows": model.report_.n_floor_rows},
-            "files": {"affinity": str(out)},
-        }
-        empty = "1 row that sums to 0" if n_empty == 1 else f"{n_empty:,} rows that sum to 0"
-        remarks = ", ".join(["rows scaled to sum to 1"] * scaled + [f"without {empty}"] * bool(n_empty))
-        run.result(
-            facts,
-            f"{P.shape[0]:,} points, {P.nnz:,} entries\n{model.report_}\nrow perplexities from {rows.min():.2f} to "
-            f"{rows.max():.2f}{f' ({remarks})' if remarks else ''}\naffinity: {out}",
-        )
+        _report(run, P, model.report_, {"input": str(input), "kind": kind}, out)
+
+
+def _report(run: Session, P: Any, report: Any, facts: dict[str, Any], out: Path) -> None:
+    """Print what the matrix is like."""
+    rows, scaled, n_empty = _row_perplexities(P)
+    reason = with_option_names(report.reason)
+    facts |= {
+        "n_points": P.shape[0],
+        "n_entries": int(P.nnz),
+        "row_perplexities": {"min": rows.min(), "median": np.median(rows), "max": rows.max()},
+        "rows_scaled_to_sum_to_1": scaled,
+        "rows_without_mass": n_empty,
+        "report": {**asdict(report), "reason": reason, "n_floor_rows": report.n_floor_rows},
+        "files": {"affinity": str(out)},
+    }
+    empty = "1 row that sums to 0" if n_empty == 1 else f"{n_empty:,} rows that sum to 0"
+    remarks = ", ".join(["rows scaled to sum to 1"] * scaled + [f"without {empty}"] * bool(n_empty))
+    run.result(
+        facts,
+        f"{P.shape[0]:,} points, {P.nnz:,} entries\n{replace(report, reason=reason)}\n"
+        f"row perplexities from {rows.min():.2f} to {rows.max():.2f}{f' ({remarks})' if remarks else ''}\n"
+        f"affinity: {out}",
+    )
 
 
 def _make_affinity(run: Session, kind: str, perplexities: list[float]) -> Any:

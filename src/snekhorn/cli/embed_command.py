@@ -22,7 +22,7 @@ from .layout_names import LayoutValues
 from .layout_report import LayoutReport, measure
 from .options import parse_balance, parse_memory, split
 from .output_files import MAX_COMPARED, Outputs, draw, note_page, read_images, save_model, titled, write_each
-from .session import USER_ERRORS, Session, session
+from .session import OFFERED_BY_EMBED, USER_ERRORS, Session, session
 
 if TYPE_CHECKING:
     from ..estimators import NeighborEmbedding
@@ -57,7 +57,7 @@ def embed(
 
     snekhorn embed folder-of-blocks --workers 4 --checkpoint state
     """
-    with session(**vars(printing)) as run:
+    with session(**vars(printing), offered=OFFERED_BY_EMBED) as run:
         check_input(input)
         check_jobs(preparation.jobs)
         colors = tuple(split(display.color, "--color") or ())

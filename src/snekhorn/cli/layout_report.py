@@ -251,7 +251,7 @@ def _layout_facts(model: NeighborEmbedding) -> dict[str, Any]:
         "loss_history": history,
         "affinity": {
             "converged": affinity.converged,
-            "reason": affinity.reason,
+            "reason": with_option_names(affinity.reason),
             "n_passes": affinity.n_passes,
             "marginal_gap": affinity.marginal_gap,
             "entropy_gap": affinity.entropy_gap,

@@ -13,7 +13,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 import typer
 
 from ..errors import InputError, MissingMemoryError
+from ..runtime.settings import offered_parameters, offering
 from .heartbeat import Heartbeat
 
 BUG, BAD_INPUT, INTERRUPTED = 1, 2, 130
@@ -35,12 +36,16 @@ OPTIONS = {
     "tol": "--tol",
     "balance": "--balance",
     "metric": "--metric",
+    "n_neighbors": "--neighbors",
 }
+# Parameters of affinities that `embed` and `affinity` offer. Advice names no others, and other commands have none.
+OFFERED_BY_EMBED = ("perplexity", "self_loops")
+OFFERED_BY_AFFINITY = ("perplexity", "perplexities", "n_neighbors", "self_loops")
 # Quoted names and file names come from the user and stay unchanged. Words such as "tol" also occur in explanations, so
 # they count as parameters only at the start of a message.
 PARAMETERS = re.compile(
     r"(?<!\w)'[^']*'"
-    r"|(?<![\w/.-])(?P<name>n_jobs|max_memory|random_state|max_iter|n_components|self_loops)(?![\w/-]|\.\w)"
+    r"|(?<![\w/.-])(?P<name>n_jobs|max_memory|random_state|max_iter|n_components|self_loops|n_neighbors)(?![\w/-]|\.\w)"
     r"(?:='(?P<value>[\w.%+-]+)')?"
     r"|^(?P<word>tol|balance|metric)(?= must)"
 )
@@ -133,9 +138,12 @@ class Session:
 
 
 @contextmanager
-def session(*, as_json: bool, quiet: bool, debug: bool = False) -> Iterator[Session]:
-    """Run the body of a command, and turn any exception into a sentence on stderr and an exit code."""
-    with warnings.catch_warnings(record=True) as records:
+def session(*, as_json: bool, quiet: bool, debug: bool = False, offered: Iterable[str] = ()) -> Iterator[Session]:
+    """Run the body of a command, and turn any exception into a sentence on stderr and an exit code.
+
+    `offered` are the parameters of an affinity for which the command has an option.
+    """
+    with warnings.catch_warnings(record=True) as records, offering(offered):
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)  # includes ConvergenceWarning
         run = Session(records, as_json=as_json, quiet=quiet)
@@ -182,8 +190,9 @@ def _sentence(error: Exception, *, debug: bool) -> str:
         return "there is not enough memory; use fewer points or columns."
     if isinstance(error, MissingMemoryError):
         problem, *remedies = error.args
-        offered = [remedy for remedy in remedies if "n_neighbors" not in remedy]  # for which `embed` has no option
-        text = str(MissingMemoryError(problem, *(offered or ["use fewer points"])))
+        if not _offers_neighbors():
+            remedies = [remedy for remedy in remedies if "n_neighbors" not in remedy]
+        text = str(MissingMemoryError(problem, *(remedies or ["use fewer points"])))
     return with_option_names(text or type(error).__name__)
 
 
@@ -191,10 +200,17 @@ def with_option_names(text: str) -> str:
     """Replace parameter names of the library with the corresponding command-line options."""
 
     def named(found: re.Match[str]) -> str:
+        if found["name"] == "n_neighbors" and not _offers_neighbors():
+            return found[0]
         option = OPTIONS.get(found["name"] or found["word"], found[0])
         return option if found["value"] is None else f"{option} {found['value']}"
 
     return PARAMETERS.sub(named, text)
+
+
+def _offers_neighbors() -> bool:
+    """Whether the command has an option for the number of neighbours."""
+    return "n_neighbors" in (offered_parameters() or ())
 
 
 def _plain(value: Any) -> Any:

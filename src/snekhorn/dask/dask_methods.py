@@ -191,6 +191,10 @@ class DaskEmbedding(NeighborEmbedding):
             setattr(self, name, getattr(model, name))
         self._points = X
 
+    def offered_parameters(self) -> set[str] | None:
+        """Return the parameters by which the user can change the affinity, which cannot be passed here."""
+        return (super().offered_parameters() or set()) - {"affinity"}
+
     def client_bytes(self, X: Any) -> float:
         """Estimate what the client needs for a fit, in addition to what it uses; X may be an outline of the points.
 

@@ -68,6 +68,13 @@ class LayoutParts(EmbeddingInput):
             return affinity if all_pairs else affinity.set_params(tol=GRAPH_TOL)
         return EntropicAffinity(self.perplexity, symmetrize=self.latent.normalized == "total", **shared)
 
+    def offered_parameters(self) -> set[str] | None:
+        """Return the parameters by which the user can change the affinity; None for all those of an own affinity."""
+        if self.affinity is not None:
+            return None
+        graph = {"graph"} if self.metric == "precomputed" else set()
+        return {"perplexity", "n_neighbors", "self_loops", "affinity"} | graph
+
     @property
     def is_symmetric(self) -> bool:
         """Whether P is symmetric by construction, or has been checked for symmetry."""

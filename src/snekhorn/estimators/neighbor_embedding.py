@@ -23,6 +23,7 @@ from ..runtime.checks import check_count
 from ..runtime.execution import Execution, choose_execution, one_blas_thread
 from ..runtime.interrupts import delayed_interrupts
 from ..runtime.memory import limited_memory
+from ..runtime.settings import offering
 from .checkpoints import Checkpoint, fingerprint
 from .earlier_layout import EarlierLayout, check_pull
 from .html_representation import FittedRepresentation
@@ -213,10 +214,10 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
 
     @contextmanager
     def _restored_after_errors(self) -> Iterator[None]:
-        """Limit the memory, and restore an earlier fit if an error occurs."""
+        """Limit the memory and the advice, and restore an earlier fit if an error occurs."""
         before = self.__dict__.copy()
         try:
-            with limited_memory(self.max_memory):
+            with limited_memory(self.max_memory), offering(self.offered_parameters()):
                 yield
         except BaseException:
             self.__dict__ = before

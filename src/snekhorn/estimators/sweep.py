@@ -19,6 +19,7 @@ from ..geometry.inputs import check_layout, check_squares
 from ..runtime.checks import check_perplexity, check_positive
 from ..runtime.execution import choose_execution, one_blas_thread
 from ..runtime.memory import limited_memory
+from ..runtime.settings import offering
 from .neighbor_embedding import NeighborEmbedding
 from .resources import LayoutKind, count_points, require_memory_for_points
 
@@ -76,9 +77,10 @@ def sweep(
     costs = X
     if affinity is not None and len(all_perplexities) > 1:
         costs = _share_work(affinity, X)
+    offered = (model.offered_parameters() or set()) - {"affinity"}  # `sweep` does not take an affinity object
     start_depends_on_p = isinstance(model.init, str) and model.init != "random" and not model.starts_from_pca
     for perplexity in all_perplexities:
-        with limited_memory(model.max_memory):
+        with limited_memory(model.max_memory), offering(offered):
             P = X if affinity is None else affinity.set_params(perplexity=perplexity).fit_transform(costs)
         if start is None or start_depends_on_p:
             with one_blas_thread():

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..runtime.settings import offered_parameters
+
 
 class Reason(str, Enum):
     """Reasons for a solver to stop; `explained` adds what the user can do."""
@@ -17,9 +19,9 @@ class Reason(str, Enum):
     CONVERGED = "converged"
     CLOSED_FORM = "computed in closed form"
     ROUNDING = "stopped by rounding: the gaps no longer shrink"
-    MAX_ITER = "stopped at max_iter before reaching tol"
+    MAX_ITER = "stopped at the maximum number of iterations before reaching the tolerance"
     MAX_PASSES = "stopped after too many passes over the pairs"
-    LINE_SEARCH = "the line search found no increase before reaching tol"
+    LINE_SEARCH = "the line search found no increase before reaching the tolerance"
     STALLED = "no step increases the dual function any further; the neighbours may not support this perplexity"
     OVERFLOW = "the starting point overflowed"
     DIVERGED = "the iterates overflowed"
@@ -28,18 +30,18 @@ class Reason(str, Enum):
 UNREACHABLE = "rows that cannot reach the perplexity"
 
 # What the user can do: a parameter, and the advice. Without a parameter, the advice always applies.
-_TOL = ("tol", "raise tol")
+_TOL = (("tol", "raise tol"), ("affinity", "pass an affinity with a larger tol"))
 _WIDER = (("perplexity", "raise perplexity"), ("bandwidth", "raise bandwidth"))
 _NARROWER = (("perplexity", "lower perplexity"), ("perplexities", "lower perplexities"))
 _NEIGHBORS = (("n_neighbors", "raise n_neighbors"), ("graph", "add edges to the graph"))
 _SELF_LOOPS = ("self_loops", "allow self_loops")
 _NEWTON = ("solver", "use solver='newton'")
 _REMEDIES: dict[str, tuple[tuple[str, str], ...]] = {
-    Reason.ROUNDING: (_TOL, ("", "remove far outliers")),
-    Reason.MAX_ITER: (("max_iter", "raise max_iter"), _TOL),
-    Reason.MAX_PASSES: (*_NEIGHBORS, *_WIDER, _TOL, _SELF_LOOPS),
-    Reason.LINE_SEARCH: (_TOL, _NEWTON),
-    Reason.STALLED: (*_NEIGHBORS, *_NARROWER, _TOL, _SELF_LOOPS),
+    Reason.ROUNDING: (*_TOL, ("", "remove far outliers")),
+    Reason.MAX_ITER: (("max_iter", "raise max_iter"), *_TOL),
+    Reason.MAX_PASSES: (*_NEIGHBORS, *_WIDER, *_TOL, _SELF_LOOPS),
+    Reason.LINE_SEARCH: (*_TOL, _NEWTON),
+    Reason.STALLED: (*_NEIGHBORS, *_NARROWER, *_TOL, _SELF_LOOPS),
     Reason.OVERFLOW: (("", "check X for extreme values"),),
     Reason.DIVERGED: (("learning_rate", "lower learning_rate"), _NEWTON),
     UNREACHABLE: (*_NEIGHBORS, *_NARROWER),
@@ -56,7 +58,15 @@ def explained(reason: str, parameters: Mapping[str, Any]) -> str:
 
 
 def advice(reason: str, parameters: Mapping[str, Any]) -> str:
-    """Return what the user can do, given the parameters in use; parameters that cannot help are left out."""
+    """Return what the user can do, given the parameters in use.
+
+    Parameters that cannot help are left out, and so are those that are not offered where the affinity is used. If an
+    estimator builds the affinity, its `tol` is not offered, but an affinity object may be.
+    """
+    offered = offered_parameters()
+    if offered is not None:
+        settable = {*parameters, "affinity"} if "tol" in parameters else parameters
+        parameters = {name: parameters.get(name) for name in settable if name in offered}
     remedies = [
         text
         for name, text in _REMEDIES.get(reason, ())

@@ -5,12 +5,12 @@
     model = TSNEkhorn().fit(X)                  # X: a table or array with one row per point
     plots.scatter(model.embedding_, y)          # a picture, coloured by y
     show(model.embedding_, {"y": y}, data=X)    # an interactive page, in a notebook
-    model.transform(X_new)                      # places of new points
+    model.transform(X_new)                      # positions of new points
     model.save("map.snekhorn")                  # `snekhorn.load` reads it
 
 The estimators `TSNEkhorn`, `SNEkhorn`, `TSNE`, `SymmetricSNE` and `SNE` work like those of scikit-learn. `sweep`
-compares settings, `metrics.evaluate` measures how faithful a layout is, `affinities` has the affinities by themselves,
-and `snekhorn.anndata` works on AnnData objects. The command `snekhorn` does the same for files: try
+compares settings, `metrics.evaluate` measures how faithful a layout is, `affinities` has affinities that can be used on
+their own, and `snekhorn.anndata` works on AnnData objects. The command `snekhorn` does the same for files: try
 `snekhorn embed --help`.
 
 To read the code from X to Z: `geometry` turns X into costs, either dense or on a neighbour graph. `affinities` turns

@@ -55,6 +55,19 @@ def test_an_interrupt_before_the_layout_says_what_is_stored(folder, snekhorn, mo
     assert "resuming from the affinity in state" in snekhorn(*command).stderr
 
 
+def test_an_interrupt_of_the_affinity_keeps_the_neighbours(folder, snekhorn, monkeypatch):
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    command = (*COMMAND, "--checkpoint", "state", "--out", "resumed.parquet")
+    monkeypatch.setattr(layout_parts, "DENSE_LIMIT", 10)
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "store_affinity", interrupted)
+        result = snekhorn(*command, code=130)
+    assert "interrupted; the same command continues from the checkpoint state." in result.stderr
+    assert "resuming from the neighbours in state" in snekhorn(*command).stderr
+
+
 def test_a_checkpoint_of_another_run(folder, snekhorn, files):
     snekhorn(*COMMAND, "--checkpoint", "state", "--out", "a.csv")
     found = snekhorn(*COMMAND, "--checkpoint", "state", "-p", 12, "--out", "b.csv", code=2).stderr

@@ -271,7 +271,9 @@ def test_a_state_that_cannot_be_written_does_not_end_the_fit(tmp_path, monkeypat
         raise OSError(28, os.strerror(28))
 
     monkeypatch.setattr(checkpoints, "write_npz", fail)
-    with pytest.warns(UserWarning, match=r"the checkpoint was not written.*No space left"):
+    with pytest.warns(
+        UserWarning, match=r"could not write the checkpoint; the fit continues without it.*No space left"
+    ):
         model = clone(MODEL).set_params(checkpoint=tmp_path / "state").fit(X)
     np.testing.assert_array_equal(model.embedding_, clone(MODEL).fit(X).embedding_)
     assert contents(tmp_path / "state") == {}

@@ -21,7 +21,7 @@ ELSEWHERE = "run the client where more memory is free"
 def require_memory_on_cluster(
     X: Any, k: int, client: Client, n_workers: int, *, with_start: bool, stores: bool
 ) -> None:
-    """Raise if the client or a worker has too little memory for a fit of n points with k neighbours each.
+    """Raise if the client or a worker has too little memory for a fit of the points X with k neighbours each.
 
     `with_start` says whether principal components are the initial layout, and `stores` whether there is a checkpoint.
     """

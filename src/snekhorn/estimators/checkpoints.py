@@ -45,7 +45,7 @@ from .saved_models import MAX_HEADER
 FORMAT = 2
 SECONDS = 60.0  # between two states of the descent; a larger value loses more work, a smaller one takes more time
 SHARE = 0.05  # largest share of the time that writing states takes; a state of many points takes seconds
-STAGES = ("neighbors", "affinity", "layout")
+STAGES = {"neighbors": "neighbours", "affinity": "affinity", "layout": "layout"}  # in order, and their names in text
 
 
 def build_mesh_state(low: list[float], high: list[float], **parts: Any) -> MeshState:
@@ -169,7 +169,7 @@ class Checkpoint:
         for stage in stages:
             checkpoint.load(stage, check_only=True)
         if stages:
-            note(f"resuming from the {stages[-1]} in {folder}")
+            note(f"resuming from the {STAGES[stages[-1]]} in {folder}")
         return checkpoint
 
     def load(self, stage: str, *, check_only: bool = False) -> Any:
@@ -208,7 +208,7 @@ class Checkpoint:
                 with open(file, "rb+") as written:
                     os.fsync(written.fileno())  # before it replaces the last state, which may be needed otherwise
         except InputError as error:
-            warn(f"the checkpoint was not written, and the fit goes on without it: {error}")
+            warn(f"could not write the checkpoint; the fit continues without it: {error}")
 
     def keep(self, state: DescentState) -> None:
         """Store the state of the descent if the last one is old enough."""

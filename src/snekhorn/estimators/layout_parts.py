@@ -62,7 +62,7 @@ class LayoutParts(EmbeddingInput):
             "verbose": self.verbose,
         }
         if self.latent.doubly_stochastic:
-            # Without a diagonal, Q cannot match a row of P that sums to less than 1, and repels the point without end.
+            # Without a diagonal, Q cannot match a row of P that sums to less than 1, and repels the point ever further.
             balance = 1.0 if self.balance == "auto" and not self.latent_self_loops else self.balance
             affinity = SymmetricEntropicAffinity(self.perplexity, balance=balance, **shared)
             return affinity if all_pairs else affinity.set_params(tol=GRAPH_TOL)

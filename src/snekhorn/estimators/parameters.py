@@ -182,7 +182,7 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         if self.affinity is None and self.balance < 1.0 and not self.latent_self_loops:
             raise InputError(
                 f"balance={self.balance!r} needs latent_self_loops=True: without a diagonal, Q repels points whose row "
-                "of P sums to less than 1 without end. Set balance to 1 or 'auto'."
+                "of P sums to less than 1 ever further. Set balance to 1 or 'auto'."
             )
 
     def _check_affinity(self) -> None:

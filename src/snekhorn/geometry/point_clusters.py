@@ -21,7 +21,7 @@ from ..runtime.execution import Execution, Threads, run_in_blocks
 Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 
-CLUSTER_SIZE = 120  # mean number of points; more are searched in vain, fewer take more and smaller products
+CLUSTER_SIZE = 120  # mean number of points; more are compared for nothing, fewer take more and smaller products
 LARGEST = 4  # in units of CLUSTER_SIZE; larger clusters are cut, because many equal points would fall into one
 POINTS_PER_CENTRE = 20  # k-means uses this many points per centre; with fewer, the centres are ill-determined
 MOST_SAMPLED = 4_000_000  # points that k-means uses; more take more memory in one place

@@ -53,8 +53,8 @@ class SymmetricEntropicAffinity(Affinity):
     tol : float, default=1e-8
         Tolerance on the deviation of row sums from 1 and of row entropies from their target.
     max_iter : int or None, default=None
-        Maximum number of outer iterations; None means 200 for "newton", 1000 for "lbfgs", and 5000 for "adam"
-        and "sgd".
+        Maximum number of outer iterations from each starting point; None means 200 for "newton", 1000 for "lbfgs", and
+        5000 for "adam" and "sgd".
     warm_start : bool, default=False
         Whether to start from the solution of the previous call to `fit` if the number of points is unchanged; useful
         for trying several perplexities.

@@ -87,27 +87,24 @@ class SymmetricSolver:
         """Maximise the dual; if the solver gets stuck, try again from a better starting point."""
         newton = self.solver == "newton"
         target = row_targets(cost, log_perplexity, self_loops=self.self_loops)
-        dual, x, n_passes = self._start(cost, entropic, target, last)
-        outcome = self._climb(dual, x)
-        n_passes += outcome.n_passes
+        attempts = _Attempts(self)
+        dual, x, passes = self._start(cost, entropic, target, last)
+        outcome = attempts.run(dual, x, passes)
         if last is not None and outcome.reason is not Reason.CONVERGED:  # the last solution was too far away
             dual, x, passes = self._start(cost, entropic, target)
-            outcome = self._climb(dual, x)
-            n_passes += passes + outcome.n_passes
+            outcome = attempts.run(dual, x, passes)
         largest_gap = dual.execution.max(outcome.point.gradient[0])
         lost = outcome.reason in (*STUCK, Reason.ROUNDING) and largest_gap > 1.0 - NO_MASS
         if lost and self.self_loops and newton:
             x, passes = refilled(dual, outcome.point.x)
-            outcome = self._climb(dual, x)
-            n_passes += passes + outcome.n_passes
+            outcome = attempts.run(dual, x, passes)
         if outcome.reason in STUCK and isinstance(cost, NeighborGraph) and self.self_loops and newton:
             # Some targets exceed what the graph can support: lower them to what it is certain to support.
             target = np.minimum(target, metropolis_entropies(cost, least_degree=2))
             rows = KernelRows.with_entropy(cost, target, self_loops=self.self_loops)
             dual, x, passes = self._start(cost, rows.duals, target)
-            outcome = self._climb(dual, x)
-            n_passes += passes + outcome.n_passes
-        report = self._report(outcome, dual, target < log_perplexity, n_passes)
+            outcome = attempts.run(dual, x, passes)
+        report = self._report(outcome, dual, target < log_perplexity, attempts)
         return dual, outcome.point.x, report
 
     def _start(
@@ -127,7 +124,7 @@ class SymmetricSolver:
         x = dual.project(entropic)
         return dual, x, 1 + (0 if self.self_loops else balance(cost, x))
 
-    def _climb(self, dual: SymmetricDual, x: Array) -> Outcome:
+    def climb(self, dual: SymmetricDual, x: Array) -> Outcome:
         """Run the solver from x."""
         max_iter = MAX_ITER[self.solver] if self.max_iter is None else self.max_iter
         with show_progress("affinity", verbose=self.verbose, tol=self.tol) as progress:
@@ -144,20 +141,20 @@ class SymmetricSolver:
                 progress=progress,
             )
 
-    def _report(self, outcome: Outcome, dual: SymmetricDual, lowered: Array, n_passes: int) -> SolveReport:
+    def _report(self, outcome: Outcome, dual: SymmetricDual, lowered: Array, attempts: _Attempts) -> SolveReport:
         point = outcome.point
         at_ceiling = (point.x[1] >= dual.upper) & (point.gradient[1] > self.tol)
         return SolveReport(
             converged=outcome.reason is Reason.CONVERGED,
-            n_iter=outcome.n_iter,
-            n_passes=n_passes,
+            n_iter=attempts.n_iter,
+            n_passes=attempts.n_passes,
             marginal_gap=point.marginal_gap,
             entropy_gap=point.entropy_gap,
             reason=outcome.reason.value,
             floor_rows=np.flatnonzero((point.x[1] <= dual.lower) & point.held & ~lowered),
             unreachable_rows=np.flatnonzero(lowered | at_ceiling),
             unsolved_rows=point.unsolved(self.tol),
-            dual_values=[dual.cost.unit * value for value in outcome.values],
+            dual_values=[dual.cost.unit * value for value in attempts.values],
         )
 
     def measured(self, report: SolveReport, P: Matrix, dual: SymmetricDual, x: Array) -> SolveReport:
@@ -179,6 +176,23 @@ class SymmetricSolver:
             unreachable_rows=np.union1d(report.unreachable_rows, np.flatnonzero(at_ceiling)),
             unsolved_rows=np.flatnonzero(unsolved),
         )
+
+
+class _Attempts:
+    """Runs of a solver from several starting points, with their total work."""
+
+    def __init__(self, solver: SymmetricSolver) -> None:
+        self.solver = solver
+        self.n_iter = self.n_passes = 0
+        self.values: list[float] = []
+
+    def run(self, dual: SymmetricDual, x: Array, passes: int) -> Outcome:
+        """Run the solver from x, which took this number of passes to find."""
+        outcome = self.solver.climb(dual, x)
+        self.n_iter += outcome.n_iter
+        self.n_passes += passes + outcome.n_passes
+        self.values += outcome.values
+        return outcome
 
 
 def balance(cost: Cost, x: Array) -> int:

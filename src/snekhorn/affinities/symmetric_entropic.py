@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -123,6 +123,12 @@ class SymmetricEntropicAffinity(Affinity):
             check_positive(self.learning_rate, "learning_rate")
         if self.max_iter is not None:
             check_count(self.max_iter, "max_iter")
+
+    def effective_parameters(self) -> dict[str, Any]:
+        parameters = super().effective_parameters()
+        if self.solver not in ("adam", "sgd"):
+            parameters.pop("learning_rate", None)
+        return parameters
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
         cost = cost.symmetrized().in_own_units()

@@ -22,6 +22,7 @@ class InverseAffinity(Affinity):
         self.width = width
 
     def check_parameters(self):
+        super().check_parameters()
         if self.width <= 0.0:
             raise InputError(f"width must be positive, got {self.width}.")
 

@@ -98,6 +98,7 @@ class DoublyStochasticAffinity(Affinity):
         self.max_iter = max_iter
 
     def check_parameters(self) -> None:
+        super().check_parameters()
         check_bandwidth(self.bandwidth, self.perplexity)
         check_positive(self.tol, "tol")
         check_count(self.max_iter, "max_iter")

@@ -70,6 +70,7 @@ class GaussianAffinity(Affinity):
         self.symmetrize = symmetrize
 
     def check_parameters(self) -> None:
+        super().check_parameters()
         check_choice(self.symmetrize, "symmetrize", (True, False))
         check_bandwidth(self.bandwidth, self.perplexity)
 

@@ -93,6 +93,7 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
         self.tol = tol
 
     def check_parameters(self) -> None:
+        super().check_parameters()
         check_positive(self.tol, "tol")
         if isinstance(self.perplexities, str):
             check_choice(self.perplexities, "perplexities", ("auto",))

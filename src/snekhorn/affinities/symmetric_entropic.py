@@ -113,6 +113,7 @@ class SymmetricEntropicAffinity(Affinity):
         self.warm_start = warm_start
 
     def check_parameters(self) -> None:
+        super().check_parameters()
         check_perplexity(self.perplexity)
         check_balance(self.balance)
         check_choice(self.solver, "solver", tuple(MAX_ITER))

@@ -146,6 +146,10 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
         check_choice(self.self_loops, "self_loops", (True, False))
         check_jobs(self.n_jobs)
 
+    def own_perplexity(self) -> float | None:
+        """Return the perplexity that P depends on, the largest one if there are several; None if there is none."""
+        return getattr(self, "perplexity", None)
+
     def graph_perplexity(self) -> float:
         """Return the largest perplexity that the neighbour graph must support."""
         perplexity = getattr(self, "perplexity", None)
@@ -160,7 +164,7 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
             parameters["graph"] = "precomputed"
         if count_neighbors(self.n_neighbors, n, self.graph_perplexity()) == n - 1:
             parameters["n_neighbors"] = None  # there are no more points
-        if parameters.get("bandwidth") is not None:
+        if self.own_perplexity() is None:
             parameters.pop("perplexity", None)
         return parameters
 

@@ -103,6 +103,9 @@ class DoublyStochasticAffinity(Affinity):
         check_positive(self.tol, "tol")
         check_count(self.max_iter, "max_iter")
 
+    def own_perplexity(self) -> float | None:
+        return self.perplexity if self.bandwidth is None else None
+
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
         cost = cost.symmetrized().in_own_units()
         with show_progress("affinity", verbose=self.verbose, tol=self.tol) as progress:

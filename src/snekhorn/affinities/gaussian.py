@@ -74,6 +74,9 @@ class GaussianAffinity(Affinity):
         check_choice(self.symmetrize, "symmetrize", (True, False))
         check_bandwidth(self.bandwidth, self.perplexity)
 
+    def own_perplexity(self) -> float | None:
+        return self.perplexity if self.bandwidth is None else None
+
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
         cost = cost.in_own_units()
         passes, target = 0, np.nan

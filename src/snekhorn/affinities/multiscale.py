@@ -108,6 +108,9 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
             for perplexity in self.perplexities:
                 check_perplexity(perplexity)
 
+    def own_perplexity(self) -> float:
+        return self.graph_perplexity()
+
     def graph_perplexity(self) -> float:
         return LARGEST_ON_GRAPH if isinstance(self.perplexities, str) else float(max(self.perplexities))
 

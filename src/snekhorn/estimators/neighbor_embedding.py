@@ -347,9 +347,8 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         if affinity is None:
             return
         self.affinity_report_ = affinity.report_
-        has_perplexity = any(getattr(affinity, name, None) is not None for name in ("perplexity", "perplexities"))
-        asked = affinity.graph_perplexity() if has_perplexity else self.perplexity
-        self.perplexity_ = float(getattr(affinity, "perplexity_", asked))
+        asked = affinity.own_perplexity()
+        self.perplexity_ = float(getattr(affinity, "perplexity_", self.perplexity if asked is None else asked))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.costs import Array, Cost, NeighborGraph
-from ..kernels.row_balancing import balance_rows
+from ..kernels.row_masses import restore_rows
 from ..runtime.progress import show_progress
 from ..solvers.concave_problems import Outcome, Point
 from ..solvers.dual_ascent import ascend
@@ -33,7 +33,7 @@ CEILING = 1e3  # largest entropy dual, relative to the largest bandwidth
 NO_MASS = 1e-3  # a row with less mass has lost its neighbours, and Newton's method cannot recover it
 STUCK = (Reason.STALLED, Reason.MAX_ITER, Reason.MAX_PASSES)
 
-MAX_BALANCING = 6  # passes over the rows
+MAX_RESTORING = 6  # passes over the rows
 SLACK = 0.5  # rows with a smaller |log mass| are left unchanged
 ENOUGH = 1.0  # largest |log mass| at which Newton's method takes over
 FAR, SETTLING_STEPS = 5.0, 5  # above this gap, this many Sinkhorn steps are cheaper than Newton steps
@@ -194,7 +194,7 @@ class SymmetricSolver:
         if last is not None:
             return dual, dual.project(last), 1
         x = dual.project(entropic)
-        return dual, x, 1 + (0 if self.self_loops else balance(cost, x))
+        return dual, x, 1 + (0 if self.self_loops else restore_masses(cost, x))
 
     def climb(self, dual: SymmetricDual, x: Array) -> Outcome:
         """Run the solver from x."""
@@ -248,16 +248,16 @@ class _Attempts:
         return outcome
 
 
-def balance(cost: Cost, x: Array) -> int:
+def restore_masses(cost: Cost, x: Array) -> int:
     """Restore the mass of rows of a P without self-loops, in place; return the number of passes used.
 
     In the starting point, a weighted geometric mean leaves outliers, whose neighbours have small bandwidths, with
     almost no mass.
     """
     n_passes = 0
-    while n_passes < MAX_BALANCING:
+    while n_passes < MAX_RESTORING:
         n_passes += 1
-        if cost.in_order(balance_rows, x, SLACK) < ENOUGH:
+        if cost.in_order(restore_rows, x, SLACK) < ENOUGH:
             break
     return n_passes
 
@@ -267,9 +267,9 @@ def settled(dual: SymmetricDual, x: Array) -> tuple[Point, int]:
     point = dual.evaluate(x)
     if not FAR < point.gap < np.inf:
         return point, 1
-    scaled = dual.evaluate(dual.scaled(point.x, SETTLING_STEPS))
-    better = scaled.gap < np.inf and scaled.value > point.value
-    return (scaled if better else point), 2 + SETTLING_STEPS
+    moved = dual.evaluate(dual.sinkhorn_steps(point.x, SETTLING_STEPS))
+    better = moved.gap < np.inf and moved.value > point.value
+    return (moved if better else point), 2 + SETTLING_STEPS
 
 
 def refilled(dual: SymmetricDual, x: Array) -> tuple[Array, int]:
@@ -280,7 +280,7 @@ def refilled(dual: SymmetricDual, x: Array) -> tuple[Array, int]:
     """
     lower = np.broadcast_to(dual.lower, x[1].shape)
     for _ in range(2):
-        x = dual.scaled(x, REFILLING_STEPS)
+        x = dual.sinkhorn_steps(x, REFILLING_STEPS)
         above = dual.evaluate(x).gradient[1] < 0.0
         x = np.stack([np.where(above, x[0] * lower / x[1], x[0]), np.where(above, lower, x[1])])
     return x, 2 * (1 + REFILLING_STEPS)

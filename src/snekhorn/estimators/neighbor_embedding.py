@@ -318,9 +318,9 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         return Z, report
 
     def _finish(self, X: Any, P: Any, objective: Objective, Z: NDArray[Any], report: EmbeddingReport) -> None:
-        """Balance Q, store the results, and warn about problems; an interrupt is reported, and nothing is lost."""
+        """Solve for the potential, store the results, and warn about problems; an interrupt is reported."""
         try:
-            report.marginal_gap = objective.balance(Z, self.marginal_tol)
+            report.marginal_gap = objective.solve_potential(Z, self.marginal_tol)
         except KeyboardInterrupt:  # the layout is complete; only the last digits of f are missing
             report.stop(Stop.INTERRUPTED)
         try:

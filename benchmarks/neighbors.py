@@ -10,7 +10,7 @@ import numpy as np
 from harness.data_sets import load_points
 from harness.experiment import Case, Cases, Plan, Settings, finished
 from harness.results_page import figure_table
-from snekhorn.geometry.neighbor_search import EXACT_LIMIT
+from snekhorn.geometry.neighbor_search import EXACT_SEARCH_LIMIT
 
 from .measure import N_THREADS, benchmark, best_of, recall, search_neighbors
 
@@ -35,7 +35,7 @@ def compare(n: int, settings: Settings) -> dict[str, Any]:
         "ratio": exact_seconds / clusters_seconds,
         "recall": recall(*(graph.indices.reshape(n, -1) for graph in (clusters, exact))),
         "sample_recall": clusters.recall,
-        "limit": EXACT_LIMIT,
+        "limit": EXACT_SEARCH_LIMIT,
     }
 
 

@@ -31,9 +31,9 @@ ESTIMATE = "snekhorn.estimators.resources.require_memory"  # called with the est
 STAGES = {
     "search": "snekhorn.geometry.costs.find_neighbors",
     "graph": "snekhorn.geometry.costs.check_range",
-    "more edges": "snekhorn.affinities.symmetric_entropic.feed_starved",
+    "more edges": "snekhorn.affinities.symmetric_solver.feed_starved",
     "local order": "snekhorn.geometry.neighbor_graph.NeighborGraph.in_local_order",
-    "solver": "snekhorn.affinities.symmetric_solver.SymmetricSolver.solve",
+    "solver": "snekhorn.affinities.symmetric_solver.SymmetricSolver.climb",
     "affinity": "snekhorn.affinities.symmetric_dual.SymmetricDual.entries",
     "layout": "snekhorn.estimators.layout_parts.make_objective",
 }

@@ -224,7 +224,7 @@ def test_a_sample_estimates_the_exact_measures():
 
 def test_auto_samples_only_above_the_limit(monkeypatch, data):
     X, Z, _ = data
-    monkeypatch.setattr(metrics, "EXACT_LIMIT", 299)
+    monkeypatch.setattr(metrics, "EXACT_SCORES_LIMIT", 299)
     monkeypatch.setattr(metrics, "SAMPLE", 50)
     assert evaluate(X, Z)["n_sampled"] == 50
     assert evaluate(X, Z, sample=None)["n_sampled"] == 300

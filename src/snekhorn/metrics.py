@@ -60,7 +60,7 @@ Floats = NDArray[np.float64]
 
 RANKED_NEIGHBORS = 5  # the default of scikit-learn's trustworthiness
 NEIGHBORS = 15
-EXACT_LIMIT = 5_000  # number of points above which "auto" takes a sample
+EXACT_SCORES_LIMIT = 5_000  # number of points above which "auto" takes a sample
 SAMPLE = 1_000  # number of sampled points; four times this number would halve the standard error
 ENTRIES_AT_ONCE = 2**24  # distances in memory at a time, 128 MiB
 MIN_SPREAD = 1e-12  # relative standard deviation below which distances differ only by rounding
@@ -342,7 +342,7 @@ def _draw(n: int, sample: Sample, random_state: Any) -> Indices:
     with reported_as_input_errors():
         generator = check_random_state(random_state)
     if isinstance(sample, str):
-        size = n if n <= EXACT_LIMIT else SAMPLE
+        size = n if n <= EXACT_SCORES_LIMIT else SAMPLE
     else:
         size = n if sample is None else min(n, check_count(sample, "sample"))
     return np.arange(n) if size == n else np.sort(generator.choice(n, size, replace=False))

@@ -7,6 +7,7 @@ from sklearn.base import clone
 
 from snekhorn import TSNEkhorn
 from snekhorn.affinities import MultiscaleSymmetricEntropicAffinity, SymmetricEntropicAffinity, row_perplexities
+from snekhorn.affinities.measured_rows import MeasuredRows
 
 from ..helpers import clusters, dense, fit_whatever_it_says, full_matrices_held, row_gap
 
@@ -46,6 +47,18 @@ def test_one_scale_is_the_symmetric_entropic_affinity():
     X = clusters(60)
     P = MultiscaleSymmetricEntropicAffinity([10.0]).fit_transform(X)
     np.testing.assert_allclose(P, SymmetricEntropicAffinity(10.0).fit_transform(X), atol=1e-12)
+
+
+@dense_and_sparse
+def test_the_reports_of_scales_are_measured_from_their_matrices(n_neighbors):
+    affinity = MultiscaleSymmetricEntropicAffinity([10.0], n_neighbors=n_neighbors)
+    rows = MeasuredRows.of(affinity.fit_transform(clusters(120).astype(np.float32)))
+    gaps = np.abs(rows.log_perplexities - np.log(10.0))
+    gaps[affinity.reports_[0].floor_rows] = 0.0
+    for report in (affinity.report_, *affinity.reports_):
+        assert report.converged
+        assert report.marginal_gap == rows.marginal_gap
+        assert report.entropy_gap == pytest.approx(gaps.max(), rel=1e-12)
 
 
 def test_scales_by_themselves_double_up_to_half_of_the_points():

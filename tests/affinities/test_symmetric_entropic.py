@@ -5,6 +5,7 @@ from sklearn.exceptions import ConvergenceWarning
 from snekhorn.affinities import EntropicAffinity, SymmetricEntropicAffinity
 from snekhorn.geometry import inputs
 from snekhorn.geometry.costs import NeighborGraph
+from snekhorn.solvers.solve_report import Reason, advice
 
 from ..helpers import clusters, dense, entropies, fit_whatever_it_says, jittered_circle, row_gap, squared_distances
 
@@ -232,3 +233,10 @@ def test_entropy_is_controlled_where_the_symmetrised_affinity_loses_it(X):
     lost = entropies(EntropicAffinity(10.0, symmetrize=True).fit_transform(X))
     kept = entropies(SymmetricEntropicAffinity(10.0).fit_transform(X))
     assert np.ptp(lost) > 1e4 * np.ptp(kept)
+
+
+@pytest.mark.parametrize(("solver", "helps"), [("newton", False), ("lbfgs", False), ("sgd", True)])
+def test_a_learning_rate_is_advised_only_to_solvers_that_have_one(solver, helps):
+    affinity = SymmetricEntropicAffinity(5.0, solver=solver, learning_rate=0.01, max_iter=5)
+    fit_whatever_it_says(affinity, jittered_circle(30))
+    assert ("learning_rate" in advice(Reason.DIVERGED.value, affinity.effective_parameters())) == helps

@@ -69,7 +69,7 @@ def in_chunks(X):
 def work_as_for_many_points(monkeypatch):
     """Search in clusters, solve in a local order, and sort the points of the layout, as for 100,000 points and more."""
     for module in (neighbor_search, neighbor_pieces):
-        monkeypatch.setattr(module, "EXACT_LIMIT", 100)
+        monkeypatch.setattr(module, "EXACT_SEARCH_LIMIT", 100)
     monkeypatch.setattr(neighbor_pieces, "POINTS_PER_TASK", 600)
     monkeypatch.setattr(neighbor_pieces, "TASKS_AHEAD", 1)
     for module in (neighbor_graph, graph_pieces):

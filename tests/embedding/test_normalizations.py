@@ -32,10 +32,10 @@ def _gap(normalization, Z):
 @both_kernels
 @with_and_without_loops
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_balance_makes_q_doubly_stochastic(kernel, self_loops, d, rng):
+def test_the_potential_makes_q_doubly_stochastic(kernel, self_loops, d, rng):
     Z = rng.normal(size=(N, d))
     normalization = DoublyStochastic(DirectSums(kernel, ONE_THREAD), self_loops=self_loops)
-    gap = normalization.balance(Z, 1e-13, 200)
+    gap = normalization.solve_potential(Z, 1e-13, 200)
     assert gap <= 1e-13
     assert _gap(normalization, Z) < 1e-12
     Q = np.exp(normalization.potential[:, None] + normalization.potential - latent_cost(kernel, Z))
@@ -46,10 +46,10 @@ def test_balance_makes_q_doubly_stochastic(kernel, self_loops, d, rng):
 
 @both_kernels
 @with_and_without_loops
-def test_balance_returns_the_gap_that_it_leaves(kernel, self_loops, Z):
+def test_solving_returns_the_gap_that_it_leaves(kernel, self_loops, Z):
     for steps in (0, 1, 5):
         normalization = DoublyStochastic(DirectSums(kernel, ONE_THREAD), self_loops=self_loops)
-        gap = normalization.balance(Z, 0.0, steps)
+        gap = normalization.solve_potential(Z, 0.0, steps)
         assert gap == pytest.approx(_gap(normalization, Z), rel=1e-9)
 
 
@@ -57,7 +57,7 @@ def test_balance_returns_the_gap_that_it_leaves(kernel, self_loops, Z):
 def test_a_sinkhorn_step_halves_the_gap(kernel, Z):
     """The error of f along an eigenvector of Q shrinks by (1 - eigenvalue) / 2, or by half if the eigenvalue is 0."""
     normalization = DoublyStochastic(DirectSums(kernel, ONE_THREAD))
-    gaps = [normalization.balance(Z, 0.0, 1) for _ in range(30)]
+    gaps = [normalization.solve_potential(Z, 0.0, 1) for _ in range(30)]
     rates = np.array(gaps[1:]) / np.array(gaps[:-1])
     assert (rates <= 0.51).all()
     assert rates[-1] > 0.35
@@ -73,7 +73,7 @@ def test_the_joint_objective_falls_by_every_sinkhorn_step(kernel, self_loops, Z)
     losses = []
     for _ in range(25):
         losses.append(objective.loss(Z))
-        normalization.balance(Z, 0.0, 1)
+        normalization.solve_potential(Z, 0.0, 1)
     assert (np.diff(losses) < 1e-13).all()
     assert losses[0] - losses[-1] > 0.1
 
@@ -92,11 +92,11 @@ def test_the_joint_objective_is_convex_in_f(Z, rng):
 
 
 @both_kernels
-def test_without_loops_a_gradient_balances_first(kernel, Z):
+def test_without_loops_a_gradient_solves_first(kernel, Z):
     one, other = (DoublyStochastic(DirectSums(kernel, ONE_THREAD), self_loops=False) for _ in range(2))
     one.charges = other.charges = np.full(N, 20.0)
     found = one.repulsion(Z, np.ones(N))
-    assert other.balance(Z, 0.1, 12) <= 0.1
+    assert other.solve_potential(Z, 0.1, 12) <= 0.1
     np.testing.assert_array_equal(found, other.repulsion(Z, np.ones(N)))
 
 
@@ -105,25 +105,25 @@ def test_a_gradient_makes_one_sinkhorn_step(kernel, Z, rng):
     one, other = (DoublyStochastic(DirectSums(kernel, ONE_THREAD)) for _ in range(2))
     one.charges = other.charges = np.exp(rng.normal(size=N))
     one.repulsion(Z, np.ones(N))
-    other.balance(Z, 0.0, 1)
+    other.solve_potential(Z, 0.0, 1)
     np.testing.assert_array_equal(one.charges, other.charges)
 
 
-def test_points_at_one_place_are_balanced_from_the_start():
+def test_points_at_one_place_are_solved_from_the_start():
     normalization = DoublyStochastic(DirectSums(Kernel.STUDENT, ONE_THREAD))
-    assert normalization.balance(np.zeros((N, 2)), 1e-13, 0) < 1e-13
+    assert normalization.solve_potential(np.zeros((N, 2)), 1e-13, 0) < 1e-13
 
 
 @with_and_without_loops
 def test_permute_takes_f_along(self_loops, Z, rng):
     normalization = DoublyStochastic(DirectSums(Kernel.STUDENT, ONE_THREAD), self_loops=self_loops)
     normalization.permute(np.arange(N))  # nothing to permute yet
-    normalization.balance(Z, 1e-10, 200)
+    normalization.solve_potential(Z, 1e-10, 200)
     order = rng.permutation(N)
     f = normalization.potential
     normalization.permute(order)
     np.testing.assert_array_equal(normalization.potential, f[order])
-    assert normalization.balance(Z[order], 1.0, 0) < 1e-9
+    assert normalization.solve_potential(Z[order], 1.0, 0) < 1e-9
 
 
 @pytest.mark.parametrize("kind", [GridSums, DirectSums])
@@ -164,12 +164,12 @@ def test_a_point_that_the_others_hardly_reach_is_pushed_as_the_formula_says(make
 
 @pytest.mark.parametrize("kind", [GridSums, DirectSums])
 @pytest.mark.parametrize("distance", [5.0, 12.0, 20.0, 26.0, 30.0, 1e4])
-def test_balance_returns_the_gap_of_points_that_no_other_reaches(kind, distance):
-    """Three points around one: a kernel that vanishes cannot be balanced, and no limit of the field may hide it."""
+def test_solving_returns_the_gap_of_points_that_no_other_reaches(kind, distance):
+    """Three points around one: a kernel that vanishes has no potential, and no limit of the field may hide it."""
     Z = distance * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
     normalization = DoublyStochastic(kind(Kernel.GAUSSIAN, ONE_THREAD), self_loops=False)
     for steps in (0, 1, 30, 300):
-        gap = normalization.balance(Z, 1e-3, steps)
+        gap = normalization.solve_potential(Z, 1e-3, steps)
         f = normalization.potential
         exponent = f[:, None] + f - latent_cost(Kernel.GAUSSIAN, Z)
         K = np.exp(-latent_cost(Kernel.GAUSSIAN, Z))

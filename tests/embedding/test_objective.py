@@ -54,15 +54,15 @@ def _objective(method, P, sums=None, dtype=np.float64, execution=ONE_THREAD):
     return Objective(P, normalization, dtype=dtype, symmetric=symmetric)
 
 
-def _balanced_loss(objective, Z):
+def _solved_loss(objective, Z):
     if isinstance(objective.normalization, DoublyStochastic):
-        objective.normalization.balance(Z, 1e-13, 200)
+        objective.normalization.solve_potential(Z, 1e-13, 200)
     return objective.loss(Z)
 
 
-def _balanced_gradient(objective, Z, exaggeration=1.0):
+def _solved_gradient(objective, Z, exaggeration=1.0):
     if isinstance(objective.normalization, DoublyStochastic):
-        objective.normalization.balance(Z, 1e-13, 200)
+        objective.normalization.solve_potential(Z, 1e-13, 200)
     return objective.gradient(Z, exaggeration)
 
 
@@ -81,8 +81,8 @@ def _slopes(loss, Z, step=1e-5):
 def test_gradient_is_that_of_the_loss(method, d, scale, rng):
     Z = scale * rng.normal(size=(N, d))
     objective = _objective(method, _affinity(method[0]))
-    want = N * _slopes(lambda Z: _balanced_loss(objective, Z), Z)
-    np.testing.assert_allclose(_balanced_gradient(objective, Z), want, rtol=1e-6, atol=1e-8)
+    want = N * _slopes(lambda Z: _solved_loss(objective, Z), Z)
+    np.testing.assert_allclose(_solved_gradient(objective, Z), want, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("normalized", ["total", "rows", "both"])
@@ -92,8 +92,8 @@ def test_gradient_is_that_of_the_loss_for_rows_of_any_mass(normalized, rng):
     np.fill_diagonal(P, 0.0)
     Z = rng.normal(size=(N, 2))
     objective = _objective((Latent(Kernel.STUDENT, normalized), True), P)
-    want = N * _slopes(lambda Z: _balanced_loss(objective, Z), Z)
-    np.testing.assert_allclose(_balanced_gradient(objective, Z), want, rtol=1e-6, atol=1e-8)
+    want = N * _slopes(lambda Z: _solved_loss(objective, Z), Z)
+    np.testing.assert_allclose(_solved_gradient(objective, Z), want, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("self_loops", [True, False], ids=["loops", "no loops"])
@@ -102,8 +102,8 @@ def test_gradient_is_that_of_the_joint_objective_at_any_f(kernel, self_loops, rn
     Z, f = rng.normal(size=(N, 2)), rng.normal(size=N) - 1.0
     objective = _objective((Latent(kernel, "both"), self_loops), doubly_stochastic_matrix(N))
     objective.normalization.charges = np.exp(f)
-    if not self_loops:  # balanced before every gradient
-        objective.normalization.balance(Z, 0.1, 12)
+    if not self_loops:  # solved before every gradient
+        objective.normalization.solve_potential(Z, 0.1, 12)
     want = N * _slopes(objective.loss, Z)
     np.testing.assert_allclose(objective.gradient(Z), want, rtol=1e-6, atol=1e-8)
 
@@ -115,7 +115,7 @@ def test_loss_is_the_divergence(method, d, scale, rng):
     Z = scale * rng.normal(size=(N, d))
     P = _affinity(latent)
     want = plain_divergence(P, plain_latent(latent.kernel, latent.normalized, Z, self_loops))
-    found = _balanced_loss(_objective(method, P), Z)
+    found = _solved_loss(_objective(method, P), Z)
     assert found == pytest.approx(want, rel=1e-10, abs=1e-10)
     assert found >= 0.0
 
@@ -124,7 +124,7 @@ def test_loss_is_the_divergence(method, d, scale, rng):
 def test_loss_is_the_divergence_with_loops_on_both_sides(kernel, rng):
     Z, P = rng.normal(size=(N, 2)), doubly_stochastic_matrix(N, diagonal=True)
     want = plain_divergence(P, plain_latent(kernel, "both", Z, self_loops=True))
-    assert _balanced_loss(_objective((Latent(kernel, "both"), True), P), Z) == pytest.approx(want, rel=1e-10)
+    assert _solved_loss(_objective((Latent(kernel, "both"), True), P), Z) == pytest.approx(want, rel=1e-10)
 
 
 def test_loss_vanishes_where_q_is_p(method, rng):
@@ -132,17 +132,17 @@ def test_loss_vanishes_where_q_is_p(method, rng):
     Z = rng.normal(size=(N, 2))
     P = plain_latent(latent.kernel, latent.normalized, Z, self_loops)
     objective = _objective(method, P)
-    assert _balanced_loss(objective, Z) == pytest.approx(0.0, abs=1e-5)  # entries of P below 1e-6 / n are left out
-    assert np.abs(_balanced_gradient(objective, Z)).max() < 1e-4
+    assert _solved_loss(objective, Z) == pytest.approx(0.0, abs=1e-5)  # entries of P below 1e-6 / n are left out
+    assert np.abs(_solved_gradient(objective, Z)).max() < 1e-4
 
 
 @pytest.mark.parametrize("scale", [1e-3, 3.0, 30.0])
 def test_loss_is_not_negative(method, scale, rng):
     objective = _objective(method, _affinity(method[0]))
-    assert _balanced_loss(objective, scale * rng.normal(size=(N, 2))) >= 0.0
+    assert _solved_loss(objective, scale * rng.normal(size=(N, 2))) >= 0.0
 
 
-def test_loss_is_not_negative_before_q_is_balanced(rng):
+def test_loss_is_not_negative_before_the_potential_is_solved(rng):
     objective = _objective(METHODS["t-SNEkhorn"], doubly_stochastic_matrix(N))
     for _ in range(20):
         objective.normalization.charges = np.exp(2.0 * rng.normal(size=N))
@@ -152,7 +152,7 @@ def test_loss_is_not_negative_before_q_is_balanced(rng):
 def test_exaggeration_multiplies_the_attraction_alone(method, rng):
     Z = rng.normal(size=(N, 2))
     objective = _objective(method, _affinity(method[0]))
-    once, twice, twelve = (_balanced_gradient(objective, Z, factor) for factor in (1.0, 2.0, 12.0))
+    once, twice, twelve = (_solved_gradient(objective, Z, factor) for factor in (1.0, 2.0, 12.0))
     attraction = twice - once
     repulsion = once - attraction
     np.testing.assert_allclose(twelve, repulsion + 12.0 * attraction, rtol=1e-9, atol=1e-10)
@@ -168,8 +168,8 @@ def test_the_scale_of_p_does_not_matter(method, rng):
     one = _objective(method, P)
     for scale in (1e-8, 1.0 / N, 1e5):
         other = _objective(method, scale * P)
-        assert _balanced_loss(other, Z) == pytest.approx(_balanced_loss(one, Z), rel=1e-12)
-        np.testing.assert_allclose(_balanced_gradient(other, Z), _balanced_gradient(one, Z), rtol=1e-10, atol=1e-12)
+        assert _solved_loss(other, Z) == pytest.approx(_solved_loss(one, Z), rel=1e-12)
+        np.testing.assert_allclose(_solved_gradient(other, Z), _solved_gradient(one, Z), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array, sparse.coo_array, sparse.csc_matrix])
@@ -177,7 +177,7 @@ def test_p_may_be_sparse_and_is_left_as_it_is(method, form, rng):
     Z, P = rng.normal(size=(N, 2)), _affinity(method[0])
     P[P < 0.02] = 0.0
     stored = form(P)
-    assert _balanced_loss(_objective(method, stored), Z) == _balanced_loss(_objective(method, P), Z)
+    assert _solved_loss(_objective(method, stored), Z) == _solved_loss(_objective(method, P), Z)
     np.testing.assert_array_equal(stored.toarray(), P)
 
 
@@ -185,7 +185,7 @@ def test_permute_takes_everything_along(method, rng):
     Z = rng.normal(size=(N, 2))
     order = rng.permutation(N)
     objective = _objective(method, _affinity(method[0]))
-    loss, gradient = _balanced_loss(objective, Z), _balanced_gradient(objective, Z)
+    loss, gradient = _solved_loss(objective, Z), _solved_gradient(objective, Z)
     objective.permute(order)
     assert objective.loss(Z[order]) == pytest.approx(loss, rel=1e-12)
     np.testing.assert_allclose(objective.gradient(Z[order]), gradient[order], rtol=1e-9, atol=1e-11)
@@ -197,9 +197,9 @@ def test_moving_or_turning_the_layout_changes_nothing(method, rng):
     Z = rng.normal(size=(N, 2))
     turn = np.array([[np.cos(0.7), -np.sin(0.7)], [np.sin(0.7), np.cos(0.7)]])
     objective = _objective(method, _affinity(method[0]))
-    loss, gradient = _balanced_loss(objective, Z), _balanced_gradient(objective, Z)
-    assert _balanced_loss(objective, Z @ turn + 3.0) == pytest.approx(loss, rel=1e-12)
-    np.testing.assert_allclose(_balanced_gradient(objective, Z @ turn + 3.0), gradient @ turn, rtol=1e-8, atol=1e-10)
+    loss, gradient = _solved_loss(objective, Z), _solved_gradient(objective, Z)
+    assert _solved_loss(objective, Z @ turn + 3.0) == pytest.approx(loss, rel=1e-12)
+    np.testing.assert_allclose(_solved_gradient(objective, Z @ turn + 3.0), gradient @ turn, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(gradient.sum(axis=0), 0.0, atol=1e-10)
 
 
@@ -282,12 +282,12 @@ def test_a_point_without_neighbours_is_refused(normalized):
 
 @pytest.mark.parametrize(("tol", "grid_error"), [(1e-2, 1e-3), (1e-7, 5e-6)], ids=["default grid", "tight grid"])
 @pytest.mark.parametrize("kind", [DirectSums, GridSums])
-def test_balance_reaches_the_tolerance(kind, tol, grid_error):
+def test_the_row_sums_of_q_reach_the_tolerance(kind, tol, grid_error):
     n = 300
     Z, latent = fitted(blobs(n, 2), 10.0), Latent(Kernel.STUDENT, "both")
     objective = _objective((latent, True), doubly_stochastic_matrix(n), kind(latent.kernel, ONE_THREAD))
     assert objective.potential is None
-    assert objective.balance(Z, tol) <= tol
+    assert objective.solve_potential(Z, tol) <= tol
     f = objective.potential
     K = np.exp(-latent_cost(latent.kernel, Z))
     gap = np.abs((np.exp(f[:, None] + f) * K).sum(axis=1) - 1.0).max()
@@ -295,10 +295,10 @@ def test_balance_reaches_the_tolerance(kind, tol, grid_error):
 
 
 @pytest.mark.parametrize("normalized", ["total", "rows"])
-def test_other_normalisations_need_no_balancing(normalized, rng):
+def test_other_normalisations_have_no_potential(normalized, rng):
     latent = Latent(Kernel.STUDENT, normalized)
     objective = _objective((latent, True), _affinity(latent))
-    assert objective.balance(rng.normal(size=(N, 2)), 1e-2) is None
+    assert objective.solve_potential(rng.normal(size=(N, 2)), 1e-2) is None
     assert objective.potential is None
 
 
@@ -308,7 +308,7 @@ def test_divergence_of_a_p_with_other_row_sums(rng):
     P = rng.exponential(size=(N, N)) + 0.1
     P = (P + P.T) * (N / (P + P.T).sum())
     objective = _objective((latent, True), P)
-    objective.balance(Z, 1e-13)
+    objective.solve_potential(Z, 1e-13)
     want = plain_divergence(P, plain_latent(latent.kernel, "both", Z, self_loops=True))
     assert objective.divergence(Z) == pytest.approx(want, rel=1e-9)
     assert objective.loss(Z) != pytest.approx(want, rel=1e-3)

@@ -138,6 +138,24 @@ def test_a_bad_seed_is_found_first(kind, n_neighbors, init, no_work):
     _refused(estimator, POINTS, "random_state", "'now'", "a whole number")
 
 
+@pytest.mark.parametrize("affinity", AFFINITIES, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    ("name", "value", "remedy"),
+    [
+        ("metric", "euclid", "Did you mean 'euclidean'"),
+        ("n_neighbors", 0, "whole number"),
+        ("n_neighbors", "all", "'auto'"),
+        ("self_loops", "yes", "True, False"),
+        ("n_jobs", 0, "number of threads"),
+    ],
+)
+def test_parameters_of_an_affinity_object(affinity, name, value, remedy, tmp_path, no_work):
+    folder = tmp_path / "state"
+    estimator = TSNEkhorn(affinity=affinity(**{"n_neighbors": 9, name: value}), checkpoint=folder)
+    _refused(estimator, POINTS, name, remedy, repr(value))
+    assert not folder.exists()
+
+
 @pytest.mark.parametrize("n_neighbors", [None, 5])
 @pytest.mark.parametrize("affinity", [None, EntropicAffinity(4.0)])
 def test_the_work_that_must_not_be_started_is_seen(n_neighbors, affinity, no_work):

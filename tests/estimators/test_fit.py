@@ -195,7 +195,7 @@ def test_an_interrupt_keeps_the_layout(X, kind, method, reorder_from, monkeypatc
 @pytest.mark.parametrize("kind", DOUBLY_STOCHASTIC)
 @each_method
 @pytest.mark.parametrize("marginal_tol", [1e-2, 1e-6])
-def test_an_interrupt_while_q_is_balanced_keeps_the_layout(X, kind, method, marginal_tol, monkeypatch):
+def test_an_interrupt_while_the_potential_is_solved_keeps_the_layout(X, kind, method, marginal_tol, monkeypatch):
     field = DoublyStochastic._field
     calls = []
 
@@ -205,15 +205,15 @@ def test_an_interrupt_while_q_is_balanced_keeps_the_layout(X, kind, method, marg
             raise KeyboardInterrupt
         return field(self, *args)
 
-    def balance(self, Z, tol, max_steps):
+    def solve_potential(self, Z, tol, max_steps):
         monkeypatch.setattr(DoublyStochastic, "_field", interrupt)
         return original(self, Z, 1e-12, max_steps)
 
     def finish(self, *args):
-        monkeypatch.setattr(DoublyStochastic, "balance", balance)
+        monkeypatch.setattr(DoublyStochastic, "solve_potential", solve_potential)
         return original_finish(self, *args)
 
-    original, original_finish = DoublyStochastic.balance, kind._finish
+    original, original_finish = DoublyStochastic.solve_potential, kind._finish
     monkeypatch.setattr(kind, "_finish", finish)
     estimator = quick(kind, method=method, marginal_tol=marginal_tol)
     with pytest.warns(ConvergenceWarning, match="interrupted from the keyboard; the layout is the last one reached"):

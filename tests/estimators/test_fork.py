@@ -16,7 +16,7 @@ from snekhorn import TSNEkhorn
 from snekhorn.geometry import neighbor_index, neighbor_search
 warnings.simplefilter("ignore")
 if sys.argv[1] == "clusters":
-    neighbor_index.EXACT_LIMIT = neighbor_search.EXACT_LIMIT = 100
+    neighbor_index.EXACT_INDEX_LIMIT = neighbor_search.EXACT_SEARCH_LIMIT = 100
 X = np.random.default_rng(0).normal(size=(3200, 8))
 metric = "manhattan" if sys.argv[1] == "manhattan" else "sqeuclidean"
 if metric == "manhattan":

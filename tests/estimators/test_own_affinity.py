@@ -2,9 +2,17 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from snekhorn import TSNEkhorn
-from snekhorn.affinities import Affinity
+from snekhorn.affinities import (
+    Affinity,
+    DoublyStochasticAffinity,
+    EntropicAffinity,
+    GaussianAffinity,
+    MultiscaleSymmetricEntropicAffinity,
+    SelfTuningAffinity,
+)
 from snekhorn.affinities.affinity import closed_form_report
 from snekhorn.errors import InputError
 
@@ -22,6 +30,7 @@ class InverseAffinity(Affinity):
         self.width = width
 
     def check_parameters(self):
+        super().check_parameters()
         if self.width <= 0.0:
             raise InputError(f"width must be positive, got {self.width}.")
 
@@ -38,6 +47,26 @@ def test_an_affinity_of_ones_own(kind, n_neighbors):
     assert np.isfinite(estimator.embedding_).all()
     assert estimator.perplexity_ == 8.0
     np.testing.assert_array_equal(estimator.transform(X), estimator.embedding_)
+
+
+@pytest.mark.parametrize("form", [{}, {"n_neighbors": 15}])
+@pytest.mark.parametrize(
+    ("affinity", "perplexity"),
+    [
+        (EntropicAffinity(5.0), 5.0),
+        (GaussianAffinity(perplexity=5.0), 5.0),
+        (GaussianAffinity(bandwidth=1.0), 8.0),
+        (DoublyStochasticAffinity(perplexity=5.0), 5.0),
+        (DoublyStochasticAffinity(bandwidth=1.0), 8.0),
+        (SelfTuningAffinity(), 8.0),
+        (MultiscaleSymmetricEntropicAffinity([4.0, 6.0]), 6.0),
+        (MultiscaleSymmetricEntropicAffinity(), 100.0),
+    ],
+    ids=repr,
+)
+def test_new_points_have_the_perplexity_of_the_affinity_or_else_that_of_the_estimator(affinity, perplexity, form):
+    own = clone(affinity).set_params(**form)
+    assert quick(TSNEkhorn, perplexity=8.0, affinity=own).fit(clusters(60)).perplexity_ == perplexity
 
 
 def test_its_parameters_are_checked_before_any_work():

@@ -69,7 +69,7 @@ def test_of_equal_points_the_first_comes_first():
 @pytest.mark.parametrize("limit", [100_000, 100])
 @pytest.mark.parametrize("n_threads", [1, 4])
 def test_every_question_by_itself(limit, n_threads, monkeypatch):
-    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_LIMIT", limit)  # below, clusters
+    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_INDEX_LIMIT", limit)  # below, clusters
     own = NeighborIndex(clusters(3000, p=4), "sqeuclidean")
     new = clusters(60, p=4, seed=1)
     _assert_each_alone(own, new, 10, n_threads)
@@ -87,7 +87,7 @@ def test_every_question_by_itself_in_every_metric(metric):
 
 @pytest.mark.parametrize("k", [300, 900])
 def test_more_neighbours_than_a_few_clusters_hold(k, monkeypatch):
-    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_LIMIT", 100)
+    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_INDEX_LIMIT", 100)
     X, new = clusters(3000, p=4), clusters(40, p=4, seed=1)
     indices, costs = NeighborIndex(X, "sqeuclidean").query(new, k, Threads(1))
     assert indices.min() >= 0
@@ -107,7 +107,7 @@ def test_rows_that_found_too_few_are_searched_again(monkeypatch):
 
 
 def test_the_numbers_asked_for_before_leave_no_trace(monkeypatch):
-    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_LIMIT", 100)
+    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_INDEX_LIMIT", 100)
     X, new = clusters(3000, p=4), clusters(40, p=4, seed=1)
     own = NeighborIndex(X, "sqeuclidean")
     want = own.query(new, 10, Threads(1))
@@ -124,7 +124,7 @@ def _far_groups(n, gap, share=2):
 @pytest.mark.parametrize("limit", [100_000, 100])
 @pytest.mark.parametrize(("gap", "share"), [(1e8, 2), (1e9, 2), (1e9, 5)])
 def test_groups_that_float32_cannot_resolve(limit, gap, share, monkeypatch):
-    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_LIMIT", limit)
+    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_INDEX_LIMIT", limit)
     X = _far_groups(600, gap, share)
     indices, costs = NeighborIndex(X, "euclidean").query(X, 90, Threads(2))
     np.testing.assert_array_equal(indices[:, 0], np.arange(600))
@@ -145,7 +145,7 @@ def test_every_question_by_itself_where_float32_is_not_enough(n_threads):
 
 @pytest.mark.parametrize("limit", [100_000, 100])
 def test_of_more_equal_points_than_asked_for_the_first_comes_first(limit, monkeypatch):
-    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_LIMIT", limit)
+    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_INDEX_LIMIT", limit)
     X = np.concatenate([clusters(500), np.zeros((300, 3))])
     indices, _ = NeighborIndex(X, "sqeuclidean").query(X[-50:], 90, Threads(2))
     np.testing.assert_array_equal(indices, np.tile(np.arange(500, 590), (50, 1)))

@@ -94,7 +94,7 @@ def test_threads_leave_no_trace_in_many_counts(approximate):
 @pytest.mark.parametrize("limit", [100_000, 100])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_query_alone_and_in_a_batch(kind, limit, monkeypatch):
-    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_LIMIT", limit)  # below, clusters
+    monkeypatch.setattr("snekhorn.geometry.neighbor_index.EXACT_INDEX_LIMIT", limit)  # below, clusters
     X = _kinds(900)[kind]
     index = NeighborIndex(X[:800], "sqeuclidean")
     queries = np.concatenate([X[800:], X[:100]])

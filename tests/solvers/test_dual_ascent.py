@@ -1,15 +1,17 @@
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
+from snekhorn.solvers import dual_ascent
 from snekhorn.solvers.dual_ascent import ascend
 from snekhorn.solvers.solve_report import Reason
 
 from .quadratics import Quadratic
 
 
-def _ascend(problem, **changes):
+def _ascend(problem, start=None, **changes):
     options = {"solver": "adam", "squared": False, "learning_rate": None, "tol": 1e-6, "max_iter": 20_000}
-    return ascend(problem, problem.start, **{**options, **changes})
+    return ascend(problem, problem.start if start is None else start, **{**options, **changes})
 
 
 @pytest.mark.parametrize("solver", ["adam", "sgd", "lbfgs"])
@@ -34,6 +36,32 @@ def test_stops_at_max_iter(solver):
     outcome = _ascend(Quadratic.random(), solver=solver, max_iter=2)
     assert outcome.reason is Reason.MAX_ITER
     assert outcome.n_iter == 2
+
+
+def test_iterations_of_lbfgs_are_those_that_max_iter_limits():
+    outcome = _ascend(Quadratic.random(), solver="lbfgs")
+    assert 1 < outcome.n_iter < outcome.n_passes
+    again = _ascend(Quadratic.random(), solver="lbfgs", max_iter=outcome.n_iter)
+    assert (again.reason, again.n_iter) == (Reason.CONVERGED, outcome.n_iter)
+    fewer = _ascend(Quadratic.random(), solver="lbfgs", max_iter=outcome.n_iter - 1)
+    assert (fewer.reason, fewer.n_iter) == (Reason.MAX_ITER, outcome.n_iter - 1)
+
+
+@pytest.mark.parametrize("solver", ["adam", "sgd", "lbfgs"])
+def test_a_solution_needs_no_iteration(solver):
+    problem = Quadratic.random()
+    solution = _ascend(problem, solver="lbfgs", tol=1e-8).point.x
+    assert _ascend(problem, solution, solver=solver).n_iter == 0
+
+
+def test_too_many_evaluations_of_lbfgs_count_as_too_many_iterations(monkeypatch):
+    def impatient(*arguments, options, **how):
+        return minimize(*arguments, options={**options, "maxfun": 2}, **how)
+
+    monkeypatch.setattr(dual_ascent, "minimize", impatient)
+    outcome = _ascend(Quadratic.random(), solver="lbfgs")
+    assert outcome.reason is Reason.MAX_ITER
+    assert 0 < outcome.n_iter < 20_000
 
 
 @pytest.mark.filterwarnings("ignore:overflow|invalid value:RuntimeWarning")  # of the quadratic itself

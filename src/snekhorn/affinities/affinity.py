@@ -14,8 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from ..errors import NumericalOverflowError
 from ..geometry.costs import Array, Cost, Matrix, NeighborGraph, build_cost, count_neighbors
 from ..geometry.dense_cost import symmetrize_in_place
+from ..geometry.distance_metrics import check_metric
 from ..geometry.graph_unions import mean_with_transpose
-from ..runtime.checks import USUAL_PERPLEXITY, check_choice, check_perplexity, clamp_perplexity
+from ..runtime.checks import USUAL_PERPLEXITY, check_choice, check_jobs, check_perplexity, clamp_perplexity
 from ..runtime.execution import Execution, choose_execution, one_blas_thread
 from ..runtime.progress import shown_stage
 from ..runtime.sparse_format import check_sparse
@@ -28,8 +29,8 @@ Self = TypeVar("Self", bound="Affinity")
 class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
     """Base class of all affinities: `fit` computes the matrix, `fit_transform` also returns it.
 
-    A subclass stores its parameters in `__init__` and implements `compute`. It may override
-    `check_parameters` and `graph_perplexity`.
+    A subclass stores its parameters in `__init__` and implements `compute`. It may extend `check_parameters`, and
+    override `own_perplexity` and `graph_perplexity`.
 
     Parameters
     ----------
@@ -96,9 +97,8 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
         self
             The fitted affinity.
         """
-        execution = choose_execution(self.n_jobs)
-        check_choice(self.self_loops, "self_loops", (True, False))
         self.check_parameters()
+        execution = choose_execution(self.n_jobs)
         costs = [self.costs_of(X, execution)]
         self.n_features_in_ = X.n_points if isinstance(X, NeighborGraph) else _count_columns(X)
         return self.fit_costs(costs.pop())  # no reference is kept here, so that `compute` can free a large graph
@@ -140,7 +140,15 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
         """Compute the affinity from these costs, and return it with a report."""
 
     def check_parameters(self) -> None:
-        """Raise for values that are invalid for any data, before any work is done."""
+        """Raise for values that are invalid for any data, before any work is done; a subclass adds its own checks."""
+        check_metric(self.metric)
+        count_neighbors(self.n_neighbors, 2, USUAL_PERPLEXITY)  # raises if it is not a number of neighbours
+        check_choice(self.self_loops, "self_loops", (True, False))
+        check_jobs(self.n_jobs)
+
+    def own_perplexity(self) -> float | None:
+        """Return the perplexity that P depends on, the largest one if there are several; None if there is none."""
+        return getattr(self, "perplexity", None)
 
     def graph_perplexity(self) -> float:
         """Return the largest perplexity that the neighbour graph must support."""
@@ -156,7 +164,7 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
             parameters["graph"] = "precomputed"
         if count_neighbors(self.n_neighbors, n, self.graph_perplexity()) == n - 1:
             parameters["n_neighbors"] = None  # there are no more points
-        if parameters.get("bandwidth") is not None:
+        if self.own_perplexity() is None:
             parameters.pop("perplexity", None)
         return parameters
 

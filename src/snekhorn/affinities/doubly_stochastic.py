@@ -20,7 +20,7 @@ from .entropic import KernelRows, row_targets
 from .gaussian import MISSED, bandwidth_in_units_of, bracket, check_bandwidth, rows_beyond, solve_bandwidth
 from .measured_rows import MeasuredRows, measured_reason
 from .symmetric_dual import SymmetricDual
-from .symmetric_solver import balance
+from .symmetric_solver import restore_masses
 
 SINKHORN_STEPS = 5
 LARGEST_LEAP = 4.0  # factor by which the bandwidth may decrease per solve without self-loops; more may not converge
@@ -98,9 +98,13 @@ class DoublyStochasticAffinity(Affinity):
         self.max_iter = max_iter
 
     def check_parameters(self) -> None:
+        super().check_parameters()
         check_bandwidth(self.bandwidth, self.perplexity)
         check_positive(self.tol, "tol")
         check_count(self.max_iter, "max_iter")
+
+    def own_perplexity(self) -> float | None:
+        return self.perplexity if self.bandwidth is None else None
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
         cost = cost.symmetrized().in_own_units()
@@ -207,10 +211,10 @@ class _Scaling:
         """Run Newton's method from this bandwidth."""
         x = np.stack([self.lam, np.full(self.lam.size, bandwidth)])
         if self.self_loops:  # then rows have mass to scale at any bandwidth
-            x = self._dual(bandwidth).scaled(x, SINKHORN_STEPS)
+            x = self._dual(bandwidth).sinkhorn_steps(x, SINKHORN_STEPS)
             self.n_passes += SINKHORN_STEPS
         else:
-            self.n_passes += balance(self.cost, x)
+            self.n_passes += restore_masses(self.cost, x)
 
         def start() -> tuple[Point, int]:
             point = problem.evaluate(problem.project(x))

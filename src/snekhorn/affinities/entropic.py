@@ -76,6 +76,7 @@ class EntropicAffinity(Affinity):
         self.symmetrize = symmetrize
 
     def check_parameters(self) -> None:
+        super().check_parameters()
         check_perplexity(self.perplexity)
         check_choice(self.symmetrize, "symmetrize", (True, False))
 

@@ -70,8 +70,12 @@ class GaussianAffinity(Affinity):
         self.symmetrize = symmetrize
 
     def check_parameters(self) -> None:
+        super().check_parameters()
         check_choice(self.symmetrize, "symmetrize", (True, False))
         check_bandwidth(self.bandwidth, self.perplexity)
+
+    def own_perplexity(self) -> float | None:
+        return self.perplexity if self.bandwidth is None else None
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
         cost = cost.in_own_units()

@@ -47,9 +47,14 @@ class MeasuredRows:
         else:
             P = P.tocsr()
             execution.run(row_measures.graph_measures, n, P.nnz, P.indptr, P.data, measures)
+        return cls.of_measures(measures, P.dtype)
+
+    @classmethod
+    def of_measures(cls, measures: Array, dtype: Any) -> MeasuredRows:
+        """Interpret the array that the loops of `row_measures` fill, for a matrix of this type."""
         sums = measures[:, row_measures.SUM]
         log_perplexities = measures[:, row_measures.ENTROPY] + sums - 1.0
-        rounding = float(np.finfo(np.result_type(P.dtype, np.float32)).eps) * (1.0 + np.log(n))
+        rounding = float(np.finfo(np.result_type(dtype, np.float32)).eps) * (1.0 + np.log(len(sums)))
         return cls(sums, log_perplexities, measures[:, row_measures.TIES], rounding)
 
     @property

@@ -12,15 +12,14 @@ from scipy import sparse
 from ..errors import InputError
 from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY, Array, Cost, DenseCost, Matrix, NeighborGraph
 from ..geometry.dense_cost import row_blocks
-from ..kernels import RowLoop
+from ..kernels import RowLoop, row_measures
 from ..kernels.symmetric_sums import dense_affinity
 from ..runtime.checks import check_choice, check_perplexity, check_positive, clamp_perplexity
 from ..solvers.solve_report import SolveReport
 from .affinity import Affinity
-from .hubs import ROUNDS, feed_starved, typical_degree
 from .measured_rows import MeasuredRows, measured_reason
 from .symmetric_dual import SymmetricDual
-from .symmetric_solver import SymmetricSolver
+from .symmetric_solver import EntropicStart, SymmetricSolver
 
 SMALLEST_SCALE = 8.0  # smallest scale of "auto"; each further scale is twice the previous one
 LEAST_SCALE = 1.5  # lower limit of "auto" for few points; rows of two entries support it
@@ -94,6 +93,7 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
         self.tol = tol
 
     def check_parameters(self) -> None:
+        super().check_parameters()
         check_positive(self.tol, "tol")
         if isinstance(self.perplexities, str):
             check_choice(self.perplexities, "perplexities", ("auto",))
@@ -108,6 +108,9 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
             for perplexity in self.perplexities:
                 check_perplexity(perplexity)
 
+    def own_perplexity(self) -> float:
+        return self.graph_perplexity()
+
     def graph_perplexity(self) -> float:
         return LARGEST_ON_GRAPH if isinstance(self.perplexities, str) else float(max(self.perplexities))
 
@@ -116,25 +119,21 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
         symmetric = cost.symmetrized().in_own_units()
-        degree = typical_degree(symmetric)
         self.perplexities_ = self._scales(cost, self.longest_row(symmetric))
+        del cost  # a graph takes much memory
         solver = SymmetricSolver(tol=self.tol, self_loops=self.self_loops, verbose=self.verbose)
         total: Matrix = None
         last: Array | None = None
         self.reports_ = []
         for perplexity in self.perplexities_:  # smallest first, each starting from the previous solution
-            log_perplexity, cost = float(np.log(perplexity)), symmetric
-            for _ in range(ROUNDS):
-                cost = feed_starved(cost, log_perplexity, degree)
-            rows = solver.entropic_rows(cost, log_perplexity)
-            local, order = cost.in_local_order()
-            dual, last, report = solver.solve(local, order, rows.duals, log_perplexity, last)
-            self.reports_.append(report)
-            total = _add_affinity(dual, last, total)
-            if not report.converged:
-                last = None
+            start = EntropicStart.on(symmetric, float(np.log(perplexity)), self_loops=self.self_loops)
+            solution = solver.solve(start, last)
+            total, rows = _add_affinity(solution.dual, solution.x, total)
+            self.reports_.append(solution.report(rows))
+            last = solution.x if solution.converged else None
+            del start, solution
         total /= len(self.perplexities_)
-        return total, _joint_report(self.reports_, MeasuredRows.of(total, cost.execution), self.tol)
+        return total, _joint_report(self.reports_, MeasuredRows.of(total, symmetric.execution), self.tol)
 
     def _scales(self, cost: Cost, n_entries: int) -> list[float]:
         """Return the distinct scales that rows of `n_entries` support."""
@@ -144,27 +143,38 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
         return sorted({min(perplexity, largest) for perplexity in asked})
 
 
-def _add_affinity(dual: SymmetricDual, x: Array, total: Matrix) -> Matrix:
-    """Add P to the total, which is None at first; in place if possible, to save memory."""
+def _add_affinity(dual: SymmetricDual, x: Array, total: Matrix) -> tuple[Matrix, MeasuredRows]:
+    """Add P to the total, which is None at first, in place if possible; return the total, and the rows of P."""
     if isinstance(dual.cost, DenseCost):
         total = np.zeros_like(dual.cost.matrix) if total is None else total
-        dual.cost.over_rows(RowLoop(dense=_add_dense_rows), x, dual.self_loops, total)
-        return total
+        measures = np.empty((dual.cost.n_points, row_measures.N_MEASURES))
+        dual.cost.over_rows(RowLoop(dense=_add_dense_rows), x, dual.self_loops, total, measures)
+        return total, MeasuredRows.of_measures(measures, total.dtype)
     P = dual.affinity(x)
+    rows = MeasuredRows.of(P, dual.execution)
     if total is None:
-        return P
+        return P, rows
     if np.array_equal(total.indptr, P.indptr) and np.array_equal(total.indices, P.indices):
         total.data += P.data
-        return total
-    return sparse.csr_matrix(total + P)  # the graph has gained edges since
+        return total, rows
+    return sparse.csr_matrix(total + P), rows  # the graph has gained edges since
 
 
-def _add_dense_rows(start: int, stop: int, matrix: Array, x: Array, self_loops: bool, total: Array) -> None:  # noqa: FBT001
-    """Add rows of P to the total block by block, to avoid a third full matrix in memory."""
+def _add_dense_rows(
+    start: int,
+    stop: int,
+    matrix: Array,
+    x: Array,
+    self_loops: bool,  # noqa: FBT001
+    total: Array,
+    measures: Array,
+) -> None:
+    """Add rows of P to the total, and measure them, block by block, to avoid a third full matrix in memory."""
     for block in row_blocks(stop - start):
         first, last = start + block.start, start + block.stop
         before = total[first:last].copy()
         dense_affinity(first, last, matrix, x, self_loops, total)  # overwrites the total
+        row_measures.dense_measures(first, last, total, measures)
         total[first:last] += before
 
 

@@ -62,6 +62,7 @@ class SelfTuningAffinity(Affinity):
         self.k = k
 
     def check_parameters(self) -> None:
+        super().check_parameters()
         check_count(self.k, "k")
         most = count_neighbors(self.n_neighbors, sys.maxsize, self.graph_perplexity())
         if most is not None:  # an explicit number, known before the search

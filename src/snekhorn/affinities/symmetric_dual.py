@@ -111,7 +111,7 @@ class SymmetricDual:
         log_perplexity, lower, upper = (np.broadcast_to(value, places.shape)[places] for value in values)
         return SymmetricDual(self.cost.permuted(places), log_perplexity, self.self_loops, lower, upper)
 
-    def scaled(self, x: Array, n_steps: int) -> Array:
+    def sinkhorn_steps(self, x: Array, n_steps: int) -> Array:
         """Take Sinkhorn steps; each makes one pass and scales all rows at once, to bring row sums closer to one."""
         for _ in range(n_steps):
             mass = self._terms(x)[:, MASS]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,10 +12,9 @@ from ..runtime.checks import check_choice, check_count, check_perplexity, check_
 from ..solvers.solve_report import SolveReport
 from .affinity import Affinity, in_user_units, symmetrize
 from .balance import Balance, EntropicMean, check_balance, choose_balance, gini
-from .entropic import KernelRows, entropic_report, row_targets
-from .hubs import ROUNDS, feed_starved, typical_degree
+from .entropic import entropic_report
 from .measured_rows import MeasuredRows
-from .symmetric_solver import MAX_ITER, Solver, SymmetricSolver
+from .symmetric_solver import MAX_ITER, EntropicStart, Solver, SymmetricSolver
 
 
 class SymmetricEntropicAffinity(Affinity):
@@ -53,8 +52,8 @@ class SymmetricEntropicAffinity(Affinity):
     tol : float, default=1e-8
         Tolerance on the deviation of row sums from 1 and of row entropies from their target.
     max_iter : int or None, default=None
-        Maximum number of outer iterations; None means 200 for "newton", 1000 for "lbfgs", and 5000 for "adam"
-        and "sgd".
+        Maximum number of outer iterations from each starting point; None means 200 for "newton", 1000 for "lbfgs", and
+        5000 for "adam" and "sgd".
     warm_start : bool, default=False
         Whether to start from the solution of the previous call to `fit` if the number of points is unchanged; useful
         for trying several perplexities.
@@ -114,6 +113,7 @@ class SymmetricEntropicAffinity(Affinity):
         self.warm_start = warm_start
 
     def check_parameters(self) -> None:
+        super().check_parameters()
         check_perplexity(self.perplexity)
         check_balance(self.balance)
         check_choice(self.solver, "solver", tuple(MAX_ITER))
@@ -125,9 +125,27 @@ class SymmetricEntropicAffinity(Affinity):
         if self.max_iter is not None:
             check_count(self.max_iter, "max_iter")
 
+    def effective_parameters(self) -> dict[str, Any]:
+        parameters = super().effective_parameters()
+        if self.solver not in ("adam", "sgd"):
+            parameters.pop("learning_rate", None)
+        return parameters
+
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
         cost = cost.symmetrized().in_own_units()
         log_perplexity = float(np.log(self.usable_perplexity(self.perplexity, cost)))
+        costs = [cost]
+        del cost  # so that `start` alone refers to a graph
+        start = EntropicStart.on(costs.pop(), log_perplexity, self_loops=self.self_loops)
+        balance, inequality = self.balance, None
+        if balance == "auto":
+            inequality = gini(EntropicMean(start.cost, start.rows, self.self_loops).column_sums())
+            balance = choose_balance(inequality)
+        P, report = self._entropic(start) if balance == 0.0 else self._mixed(start, balance)
+        return P, replace(report, balance=float(balance), inequality=inequality)
+
+    def _mixed(self, start: EntropicStart, balance: float) -> tuple[Matrix, SolveReport]:
+        """Return the symmetric entropic affinity, mixed with the entropic one, and the report on the former."""
         solver = SymmetricSolver(
             tol=self.tol,
             self_loops=self.self_loops,
@@ -137,39 +155,23 @@ class SymmetricEntropicAffinity(Affinity):
             max_iter=self.max_iter,
             verbose=self.verbose,
         )
-        # A graph takes much memory. Every new one replaces the last one in this function, which alone refers to it.
-        degree = typical_degree(cost)
-        for _ in range(ROUNDS):
-            cost = feed_starved(cost, log_perplexity, degree)
-        rows = solver.entropic_rows(cost, log_perplexity)
-        balance, inequality = self.balance, None
-        if balance == "auto":
-            inequality = gini(EntropicMean(cost, rows, self.self_loops).column_sums())
-            balance = choose_balance(inequality)
-        if balance == 0.0:
-            targets = row_targets(cost, log_perplexity, self_loops=self.self_loops)
-            P, report = self._entropic(cost, rows, targets, log_perplexity)
-        else:
-            last = self._last_solution(cost)
-            cost, order = cost.in_local_order()  # a cache-friendly order of the points, which `solve` undoes
-            dual, x, report = solver.solve(cost, order, rows.duals, log_perplexity, last)
-            cost = dual.cost
-            self.marginal_dual_, self.entropy_dual_ = in_user_units(cost, x)
-            entries, diagonal = dual.entries(x)
-            P = cost.as_matrix(entries, diagonal)
-            report = solver.measured(report, P, dual, x)
-            if balance < 1.0:
-                P = EntropicMean(cost, rows, self.self_loops).mixed_with(entries, diagonal, balance)
-        return P, replace(report, balance=float(balance), inequality=inequality)
+        solution = solver.solve(start, self._last_solution(start.cost))
+        self.marginal_dual_, self.entropy_dual_ = in_user_units(start.cost, solution.x)
+        entries, diagonal = solution.dual.entries(solution.x)
+        P = start.cost.as_matrix(entries, diagonal)
+        report = solution.report(MeasuredRows.of(P, start.cost.execution))
+        if balance < 1.0:
+            P = EntropicMean(start.cost, start.rows, self.self_loops).mixed_with(entries, diagonal, balance)
+        return P, report
 
-    def _entropic(
-        self, cost: Cost, rows: KernelRows, target: Array, log_perplexity: float
-    ) -> tuple[Matrix, SolveReport]:
+    def _entropic(self, start: EntropicStart) -> tuple[Matrix, SolveReport]:
         """Return the symmetrised entropic affinity, which needs no solver, and its report."""
-        self.marginal_dual_, self.entropy_dual_ = in_user_units(cost, rows.duals)
-        E = rows.affinity(cost, self_loops=self.self_loops)
-        report = entropic_report(MeasuredRows.of(E, cost.execution), target, cost.degrees + bool(self.self_loops))
-        lowered = np.flatnonzero(target < log_perplexity)
+        cost = start.cost
+        self.marginal_dual_, self.entropy_dual_ = in_user_units(cost, start.rows.duals)
+        E = start.rows.affinity(cost, self_loops=self.self_loops)
+        n_entries = cost.degrees + bool(self.self_loops)
+        report = entropic_report(MeasuredRows.of(E, cost.execution), start.targets, n_entries)
+        lowered = np.flatnonzero(start.targets < start.log_perplexity)
         report = replace(report, unreachable_rows=np.union1d(report.unreachable_rows, lowered))
         return symmetrize(E, cost.execution), report
 

@@ -1,4 +1,7 @@
-"""Solve the dual of the symmetric entropic affinity: starting point, recovery and report."""
+"""Solve the dual of the symmetric entropic affinity: starting point, recovery and report.
+
+`EntropicStart` has the costs and the starting point, `SymmetricSolver` solves, and `Solution` reports.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,15 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.costs import Array, Cost, Matrix, NeighborGraph
-from ..kernels.row_balancing import balance_rows
+from ..geometry.costs import Array, Cost, NeighborGraph
+from ..kernels.row_masses import restore_rows
 from ..runtime.progress import show_progress
 from ..solvers.concave_problems import Outcome, Point
 from ..solvers.dual_ascent import ascend
 from ..solvers.newton_cg import maximize
 from ..solvers.solve_report import Reason, SolveReport
 from .entropic import KernelRows, row_targets
-from .hubs import metropolis_entropies
+from .hubs import ROUNDS, feed_starved, metropolis_entropies, typical_degree
 from .measured_rows import MeasuredRows, measured_reason
 from .symmetric_dual import SymmetricDual
 
@@ -30,20 +33,102 @@ CEILING = 1e3  # largest entropy dual, relative to the largest bandwidth
 NO_MASS = 1e-3  # a row with less mass has lost its neighbours, and Newton's method cannot recover it
 STUCK = (Reason.STALLED, Reason.MAX_ITER, Reason.MAX_PASSES)
 
-MAX_BALANCING = 6  # passes over the rows
+MAX_RESTORING = 6  # passes over the rows
 SLACK = 0.5  # rows with a smaller |log mass| are left unchanged
 ENOUGH = 1.0  # largest |log mass| at which Newton's method takes over
 FAR, SETTLING_STEPS = 5.0, 5  # above this gap, this many Sinkhorn steps are cheaper than Newton steps
 REFILLING_STEPS = 20
 
 
+@dataclass
+class EntropicStart:
+    """Costs on which the dual is solved, and the entropic affinity on them, from which the solver starts.
+
+    A graph takes much memory. This object alone should refer to it, so that `SymmetricSolver.solve` can replace it.
+
+    Attributes
+    ----------
+    cost : Cost
+        Costs, with edges for starved points.
+    log_perplexity : float
+        Logarithm of the requested perplexity.
+    targets : ndarray of shape (n,)
+        The same of every row, lowered for rows with too few entries.
+    rows : KernelRows
+        Rows of the entropic affinity.
+    """
+
+    cost: Cost
+    log_perplexity: float
+    targets: Array
+    rows: KernelRows
+
+    @classmethod
+    def on(cls, cost: Cost, log_perplexity: float, *, self_loops: bool) -> EntropicStart:
+        """Add edges for starved points to symmetric costs, and compute the entropic affinity."""
+        degree = typical_degree(cost)
+        for _ in range(ROUNDS):
+            cost = feed_starved(cost, log_perplexity, degree)
+        targets = row_targets(cost, log_perplexity, self_loops=self_loops)
+        return cls(cost, log_perplexity, targets, KernelRows.with_entropy(cost, targets, self_loops=self_loops))
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Solution of the dual.
+
+    Attributes
+    ----------
+    dual : SymmetricDual
+        The problem.
+    x : ndarray of shape (2, n)
+        Its solution (lambda, gamma).
+    seen : SolveReport
+        What the solver saw, which `report` corrects.
+    tol : float
+        Tolerance of the solver.
+    """
+
+    dual: SymmetricDual
+    x: Array
+    seen: SolveReport
+    tol: float
+
+    @property
+    def converged(self) -> bool:
+        """Whether the solver converged, so that another one may start from x."""
+        return self.seen.converged
+
+    def report(self, rows: MeasuredRows) -> SolveReport:
+        """Return the report on P, given the rows of P as stored."""
+        missing = self.dual.log_perplexity - rows.log_perplexities
+        held = self.dual.held(self.x[1], missing)
+        gap = np.where(held, 0.0, missing)
+        unsolved = rows.unbalanced(self.tol) | rows.off(gap, self.tol)
+        at_ceiling = held & (missing > 0.0) & rows.off(missing, self.tol)
+        unreachable = self.seen.unreachable_rows
+        gap[unreachable] = 0.0  # their targets are lower than the one that was asked for
+        return replace(
+            self.seen,
+            converged=not unsolved.any(),
+            marginal_gap=rows.marginal_gap,
+            entropy_gap=float(np.max(np.abs(gap))),
+            reason=measured_reason(self.seen.reason, unsolved),
+            floor_rows=np.setdiff1d(np.flatnonzero(held & (missing < 0.0)), unreachable),
+            unreachable_rows=np.union1d(unreachable, np.flatnonzero(at_ceiling)),
+            unsolved_rows=np.flatnonzero(unsolved),
+        )
+
+    def restored(self, order: NDArray[np.intp]) -> Solution:
+        """Return the solution on the points in their own order, if this one is on the points ``order``."""
+        x = np.empty_like(self.x)
+        x[:, order] = self.x
+        return Solution(self.dual.restored(order), x, self.seen.renumbered(order), self.tol)
+
+
 @dataclass(frozen=True)
 class SymmetricSolver:
-    """Solver of the dual, with the parameters of `SymmetricEntropicAffinity` that it needs.
-
-    `entropic_rows` computes the entropic affinity, and `solve` starts from its dual variables; the other methods are
-    steps of `solve`.
-    """
+    """Solver of the dual, with the parameters of `SymmetricEntropicAffinity` that it needs; see `solve`."""
 
     tol: float
     self_loops: bool
@@ -53,62 +138,46 @@ class SymmetricSolver:
     max_iter: int | None = None
     verbose: bool = False
 
-    def entropic_rows(self, cost: Cost, log_perplexity: float) -> KernelRows:
-        """Return the rows of the entropic affinity."""
-        target = row_targets(cost, log_perplexity, self_loops=self.self_loops)
-        return KernelRows.with_entropy(cost, target, self_loops=self.self_loops)
+    def solve(self, start: EntropicStart, last: Array | None = None) -> Solution:
+        """Solve the dual, from `last` if it is not None, and from the entropic affinity otherwise.
 
-    def solve(
-        self,
-        cost: Cost,
-        order: NDArray[np.intp] | None,
-        entropic: Array,
-        log_perplexity: float,
-        last: Array | None = None,
-    ) -> tuple[SymmetricDual, Array, SolveReport]:
-        """Return the dual problem, its solution x = (lambda, gamma) and the report, in the given order of the points.
-
-        `cost` and `order` come from `in_local_order`. The costs in the given order are restored at the end, so that the
-        caller need not keep both. `entropic`, the dual variables of the entropic affinity, and `last` are in the given
-        order. Start from `last` if it is not None, and from `entropic` otherwise.
+        The points are in a cache-friendly order meanwhile.
         """
-        if order is None:
-            return self._maximum(cost, entropic, log_perplexity, last)
-        entropic = entropic[:, order]
-        last = None if last is None else last[:, order]
-        dual, x_local, report = self._maximum(cost, entropic, log_perplexity, last)
-        x = np.empty_like(x_local)
-        x[:, order] = x_local
-        return dual.restored(order), x, report.renumbered(order)
+        start.cost, order = start.cost.in_local_order()
+        entropic, targets = start.rows.duals, start.targets
+        if order is not None:
+            entropic, targets = entropic[:, order], targets[order]
+            last = None if last is None else last[:, order]
+        solution = self._maximum(start.cost, entropic, targets, start.log_perplexity, last)
+        if order is not None:
+            solution = solution.restored(order)
+            start.cost = solution.dual.cost
+        return solution
 
     def _maximum(
-        self, cost: Cost, entropic: Array, log_perplexity: float, last: Array | None
-    ) -> tuple[SymmetricDual, Array, SolveReport]:
+        self, cost: Cost, entropic: Array, target: Array, log_perplexity: float, last: Array | None
+    ) -> Solution:
         """Maximise the dual; if the solver gets stuck, try again from a better starting point."""
         newton = self.solver == "newton"
-        target = row_targets(cost, log_perplexity, self_loops=self.self_loops)
-        dual, x, n_passes = self._start(cost, entropic, target, last)
-        outcome = self._climb(dual, x)
-        n_passes += outcome.n_passes
+        attempts = _Attempts(self)
+        dual, x, passes = self._start(cost, entropic, target, last)
+        outcome = attempts.run(dual, x, passes)
         if last is not None and outcome.reason is not Reason.CONVERGED:  # the last solution was too far away
             dual, x, passes = self._start(cost, entropic, target)
-            outcome = self._climb(dual, x)
-            n_passes += passes + outcome.n_passes
+            outcome = attempts.run(dual, x, passes)
         largest_gap = dual.execution.max(outcome.point.gradient[0])
         lost = outcome.reason in (*STUCK, Reason.ROUNDING) and largest_gap > 1.0 - NO_MASS
         if lost and self.self_loops and newton:
             x, passes = refilled(dual, outcome.point.x)
-            outcome = self._climb(dual, x)
-            n_passes += passes + outcome.n_passes
+            outcome = attempts.run(dual, x, passes)
         if outcome.reason in STUCK and isinstance(cost, NeighborGraph) and self.self_loops and newton:
             # Some targets exceed what the graph can support: lower them to what it is certain to support.
             target = np.minimum(target, metropolis_entropies(cost, least_degree=2))
             rows = KernelRows.with_entropy(cost, target, self_loops=self.self_loops)
             dual, x, passes = self._start(cost, rows.duals, target)
-            outcome = self._climb(dual, x)
-            n_passes += passes + outcome.n_passes
-        report = self._report(outcome, dual, target < log_perplexity, n_passes)
-        return dual, outcome.point.x, report
+            outcome = attempts.run(dual, x, passes)
+        seen = self._seen(outcome, dual, target < log_perplexity, attempts)
+        return Solution(dual, outcome.point.x, seen, self.tol)
 
     def _start(
         self, cost: Cost, entropic: Array, target: Array, last: Array | None = None
@@ -125,9 +194,9 @@ class SymmetricSolver:
         if last is not None:
             return dual, dual.project(last), 1
         x = dual.project(entropic)
-        return dual, x, 1 + (0 if self.self_loops else balance(cost, x))
+        return dual, x, 1 + (0 if self.self_loops else restore_masses(cost, x))
 
-    def _climb(self, dual: SymmetricDual, x: Array) -> Outcome:
+    def climb(self, dual: SymmetricDual, x: Array) -> Outcome:
         """Run the solver from x."""
         max_iter = MAX_ITER[self.solver] if self.max_iter is None else self.max_iter
         with show_progress("affinity", verbose=self.verbose, tol=self.tol) as progress:
@@ -144,53 +213,51 @@ class SymmetricSolver:
                 progress=progress,
             )
 
-    def _report(self, outcome: Outcome, dual: SymmetricDual, lowered: Array, n_passes: int) -> SolveReport:
+    def _seen(self, outcome: Outcome, dual: SymmetricDual, lowered: Array, attempts: _Attempts) -> SolveReport:
+        """Return what the solver saw."""
         point = outcome.point
         at_ceiling = (point.x[1] >= dual.upper) & (point.gradient[1] > self.tol)
         return SolveReport(
             converged=outcome.reason is Reason.CONVERGED,
-            n_iter=outcome.n_iter,
-            n_passes=n_passes,
+            n_iter=attempts.n_iter,
+            n_passes=attempts.n_passes,
             marginal_gap=point.marginal_gap,
             entropy_gap=point.entropy_gap,
             reason=outcome.reason.value,
             floor_rows=np.flatnonzero((point.x[1] <= dual.lower) & point.held & ~lowered),
             unreachable_rows=np.flatnonzero(lowered | at_ceiling),
             unsolved_rows=point.unsolved(self.tol),
-            dual_values=[dual.cost.unit * value for value in outcome.values],
-        )
-
-    def measured(self, report: SolveReport, P: Matrix, dual: SymmetricDual, x: Array) -> SolveReport:
-        """Return the report with everything that the stored P itself shows."""
-        rows = MeasuredRows.of(P, dual.execution)
-        missing = dual.log_perplexity - rows.log_perplexities
-        held = dual.held(x[1], missing)
-        gap = np.where(held, 0.0, missing)
-        unsolved = rows.unbalanced(self.tol) | rows.off(gap, self.tol)
-        at_ceiling = held & (missing > 0.0) & rows.off(missing, self.tol)
-        gap[report.unreachable_rows] = 0.0  # their targets are lower than the one that was asked for
-        return replace(
-            report,
-            converged=not unsolved.any(),
-            marginal_gap=rows.marginal_gap,
-            entropy_gap=float(np.max(np.abs(gap))),
-            reason=measured_reason(report.reason, unsolved),
-            floor_rows=np.setdiff1d(np.flatnonzero(held & (missing < 0.0)), report.unreachable_rows),
-            unreachable_rows=np.union1d(report.unreachable_rows, np.flatnonzero(at_ceiling)),
-            unsolved_rows=np.flatnonzero(unsolved),
+            dual_values=[dual.cost.unit * value for value in attempts.values],
         )
 
 
-def balance(cost: Cost, x: Array) -> int:
+class _Attempts:
+    """Runs of a solver from several starting points, with their total work."""
+
+    def __init__(self, solver: SymmetricSolver) -> None:
+        self.solver = solver
+        self.n_iter = self.n_passes = 0
+        self.values: list[float] = []
+
+    def run(self, dual: SymmetricDual, x: Array, passes: int) -> Outcome:
+        """Run the solver from x, which took this number of passes to find."""
+        outcome = self.solver.climb(dual, x)
+        self.n_iter += outcome.n_iter
+        self.n_passes += passes + outcome.n_passes
+        self.values += outcome.values
+        return outcome
+
+
+def restore_masses(cost: Cost, x: Array) -> int:
     """Restore the mass of rows of a P without self-loops, in place; return the number of passes used.
 
     In the starting point, a weighted geometric mean leaves outliers, whose neighbours have small bandwidths, with
     almost no mass.
     """
     n_passes = 0
-    while n_passes < MAX_BALANCING:
+    while n_passes < MAX_RESTORING:
         n_passes += 1
-        if cost.in_order(balance_rows, x, SLACK) < ENOUGH:
+        if cost.in_order(restore_rows, x, SLACK) < ENOUGH:
             break
     return n_passes
 
@@ -200,9 +267,9 @@ def settled(dual: SymmetricDual, x: Array) -> tuple[Point, int]:
     point = dual.evaluate(x)
     if not FAR < point.gap < np.inf:
         return point, 1
-    scaled = dual.evaluate(dual.scaled(point.x, SETTLING_STEPS))
-    better = scaled.gap < np.inf and scaled.value > point.value
-    return (scaled if better else point), 2 + SETTLING_STEPS
+    moved = dual.evaluate(dual.sinkhorn_steps(point.x, SETTLING_STEPS))
+    better = moved.gap < np.inf and moved.value > point.value
+    return (moved if better else point), 2 + SETTLING_STEPS
 
 
 def refilled(dual: SymmetricDual, x: Array) -> tuple[Array, int]:
@@ -213,7 +280,7 @@ def refilled(dual: SymmetricDual, x: Array) -> tuple[Array, int]:
     """
     lower = np.broadcast_to(dual.lower, x[1].shape)
     for _ in range(2):
-        x = dual.scaled(x, REFILLING_STEPS)
+        x = dual.sinkhorn_steps(x, REFILLING_STEPS)
         above = dual.evaluate(x).gradient[1] < 0.0
         x = np.stack([np.where(above, x[0] * lower / x[1], x[0]), np.where(above, lower, x[1])])
     return x, 2 * (1 + REFILLING_STEPS)

@@ -135,11 +135,9 @@ def _steps(model: Any) -> list[Any]:
 
 def _heading(layout: Any) -> str:
     """Return the method and, if the affinity has a single one, the perplexity."""
-    own = layout.affinity  # an affinity with a bandwidth ignores its perplexity
-    has_perplexity = own is None or (
-        getattr(own, "perplexity", None) is not None and getattr(own, "bandwidth", None) is None
-    )
-    return f"{type(layout).__name__}{f', perplexity {layout.perplexity_:g}' if has_perplexity else ''}"
+    own = layout.affinity
+    has_one = own is None or (own.own_perplexity() is not None and not hasattr(own, "perplexities"))
+    return f"{type(layout).__name__}{f', perplexity {layout.perplexity_:g}' if has_one else ''}"
 
 
 def _check_drawable(old: Any, outputs: Outputs) -> None:

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from ..geometry.inputs import check_range
 from ..geometry.neighbor_graph import NeighborGraph
-from ..geometry.neighbor_search import EXACT_LIMIT, LEAST_RECALL, MEASURED_SAMPLE, find_neighbors
+from ..geometry.neighbor_search import EXACT_SEARCH_LIMIT, LEAST_RECALL, MEASURED_SAMPLE, find_neighbors
 from ..geometry.point_clusters import Centres, PointClusters, rows_for_centres
 from ..geometry.point_search import CLUSTERS_AT_ONCE, TUNING_SAMPLE, Frame, clusters_needed, rows_for_frame
 from ..kernels.candidate_ranking import HALF, IGNORED_BITS
@@ -69,7 +69,7 @@ def graph_in_pieces(
 def _lists(points: PointPieces, k: int, metric: str, workers: Workers) -> tuple[list[Any], float]:
     """Return the lists of every range of rows of the graph, and the recall."""
     n = points.shape[0]
-    if n <= EXACT_LIMIT:
+    if n <= EXACT_SEARCH_LIMIT:
         return workers.map_pieces(search_tasks.exact_lists, points.parts.parts, k, metric), 1.0
     frame = _frame(points, metric)
     lists = _lists_in_clusters(points, k, metric, frame, workers)

@@ -60,7 +60,8 @@ class EmbeddingReport:
         divergence of P from Q if the rows of P sum to 1, or if Q is not doubly stochastic. Otherwise it is the joint
         objective of layout and potential. Springs add their energy.
     marginal_gap : float or None
-        Largest deviation of a row sum of Q from 1, if Q is doubly stochastic; None if balancing Q was interrupted.
+        Largest deviation of a row sum of Q from 1, if Q is doubly stochastic; None if the solution for the
+        potential was interrupted.
     method : {"exact", "fft"}
         How the sums over all pairs were computed.
     """

@@ -63,7 +63,7 @@ class DoublyStochastic:
 
     def repulsion(self, Z: Array, row_sums: Array) -> Array:
         if not self.self_loops:  # Q may then have negative eigenvalues, and a single step may overshoot
-            self.balance(Z, tol=WARM_GAP, max_steps=WARM_UP)
+            self.solve_potential(Z, tol=WARM_GAP, max_steps=WARM_UP)
         charges = self.warm_charges(Z)
         phi, slope = self.sums(Z, charges) if self.self_loops else self.sums.of_others(Z, charges)
         self.charges, repulsion = step_of_charges(charges, phi, slope, self.sums.execution, self_loops=self.self_loops)
@@ -75,7 +75,7 @@ class DoublyStochastic:
         total = execution.sum(charges * self._field(Z, charges)[0])
         return float(total - 2.0 * execution.sum(np.log(charges)) - charges.size)
 
-    def balance(self, Z: Array, tol: float, max_steps: int) -> float:
+    def solve_potential(self, Z: Array, tol: float, max_steps: int) -> float:
         """Take Sinkhorn steps until every row sum of Q is within `tol` of 1; return the largest deviation from 1."""
         charges = self.warm_charges(Z)
         for step in range(max_steps + 1):
@@ -105,7 +105,7 @@ class DoublyStochastic:
         """Return the charges; before the first layout, take Sinkhorn steps to find them."""
         if self.charges is None:
             self.charges = np.full(Z.shape[0], Z.shape[0] ** -0.5)  # exact if all points coincide
-            self.balance(Z, tol=WARM_GAP, max_steps=WARM_UP)
+            self.solve_potential(Z, tol=WARM_GAP, max_steps=WARM_UP)
         return self.charges
 
 

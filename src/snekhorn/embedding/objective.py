@@ -35,7 +35,7 @@ from .springs import Springs
 
 WIDEST = 1e9  # a layout with larger coordinates has diverged
 HUB = 2.0  # mass, relative to the average, above which steps are shortened because they may overshoot
-SINKHORN_STEPS = 100  # maximum number of steps to balance Q at the end; far fewer are enough if Q has a diagonal
+SINKHORN_STEPS = 100  # maximum number of steps for the final potential; far fewer are enough if Q has a diagonal
 FEW_POINTS = 2000  # with more, P is rounded to float32 to save memory; with few, one faraway point decides the loss
 FINE_MARGINAL = 1e-4  # for smaller tolerances on the row sums of Q, the default grid is not accurate enough
 
@@ -171,16 +171,16 @@ class Objective:
         """Divergence of a layout with all points in one place; any useful layout has a lower divergence."""
         return self.negative_entropy / self.n_points + float(np.log(self.n_points))
 
-    def balance(self, Z: Array, marginal_tol: float) -> float | None:
-        """Balance a doubly stochastic Q for a finished layout; return the largest deviation of a row sum from 1.
+    def solve_potential(self, Z: Array, marginal_tol: float) -> float | None:
+        """Solve for the potential of a finished layout; return the largest deviation of a row sum of Q from 1.
 
-        Return None for any other Q, which needs no balancing.
+        Return None for a Q that is not doubly stochastic and has no potential.
         """
         if not isinstance(self.normalization, DoublyStochastic):
             return None
         if marginal_tol < FINE_MARGINAL:
             self.normalization.sums = self.normalization.sums.refined()
-        return self.normalization.balance(Z, marginal_tol, SINKHORN_STEPS)
+        return self.normalization.solve_potential(Z, marginal_tol, SINKHORN_STEPS)
 
     def permute(self, order: NDArray[np.intp]) -> None:
         """Apply the permutation `order` to the points."""

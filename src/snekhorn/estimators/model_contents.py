@@ -158,7 +158,6 @@ class Parameter:
         if isinstance(stored, dict) and set(stored) == {"affinity", "parameters"}:
             kind = load_class(stored["affinity"], classes(AFFINITIES.values()))
             affinity = Record(dict.fromkeys(_parameters_of(kind), self), kind).unpack(stored["parameters"], key, arrays)
-            check_metric(affinity.metric)
             affinity.check_parameters()
             return affinity
         raise PartError(f"{key} is not a parameter: {stored!r:.60}")

@@ -319,9 +319,9 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         return Z, report
 
     def _finish(self, X: Any, P: Any, objective: Objective, Z: NDArray[Any], report: EmbeddingReport) -> None:
-        """Balance Q, store the results, and warn about problems; an interrupt is reported, and nothing is lost."""
+        """Solve for the potential, store the results, and warn about problems; an interrupt is reported."""
         try:
-            report.marginal_gap = objective.balance(Z, self.marginal_tol)
+            report.marginal_gap = objective.solve_potential(Z, self.marginal_tol)
         except KeyboardInterrupt:  # the layout is complete; only the last digits of f are missing
             report.stop(Stop.INTERRUPTED)
         try:
@@ -348,9 +348,8 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         if affinity is None:
             return
         self.affinity_report_ = affinity.report_
-        has_perplexity = any(getattr(affinity, name, None) is not None for name in ("perplexity", "perplexities"))
-        asked = affinity.graph_perplexity() if has_perplexity else self.perplexity
-        self.perplexity_ = float(getattr(affinity, "perplexity_", asked))
+        asked = affinity.own_perplexity()
+        self.perplexity_ = float(getattr(affinity, "perplexity_", self.perplexity if asked is None else asked))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

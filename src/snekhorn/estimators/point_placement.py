@@ -84,7 +84,7 @@ class PointPlacement(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LayoutPa
         """
         execution = objective.execution
         placed: Array = Z.copy()
-        objective.balance(Z, self.marginal_tol)
+        objective.solve_potential(Z, self.marginal_tol)
         method = choose_method(self.method, len(Z), Z.shape[1])
         field = frozen_field(Z, objective.potential, self.latent, method, execution)
         k = int(np.ceil(NEIGHBORS_PER_PERPLEXITY * self.perplexity_))

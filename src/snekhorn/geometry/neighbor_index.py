@@ -16,7 +16,7 @@ from .distance_metrics import DIRECT_METRICS, SCALED_METRICS, Array, Whitening, 
 from .metric_search import FirstEqualRow, nearest_rows
 from .point_search import Indices, PointSearch
 
-EXACT_LIMIT = 50_000  # points; finding clusters takes half a second, which pays off only above this
+EXACT_INDEX_LIMIT = 50_000  # points; finding clusters takes half a second, which pays off only above this
 
 
 class NeighborIndex:
@@ -103,7 +103,7 @@ class NeighborIndex:
         search = self._point_search(execution)
         with np.errstate(over="ignore"):  # the caller finds costs that overflow
             queries = search.prepared(X if self._whitening is None else self._whitening.apply(X, execution))
-            find = search.exact if len(self.X) <= EXACT_LIMIT else search.in_clusters
+            find = search.exact if len(self.X) <= EXACT_INDEX_LIMIT else search.in_clusters
             indices, squared = find(queries, k, np.float64, execution)
         return indices, from_squared(squared, search.metric)
 

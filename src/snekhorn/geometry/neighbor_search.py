@@ -20,7 +20,7 @@ from .neighbor_graph import NeighborGraph
 from .point_clusters import CLUSTER_SIZE, POINTS_PER_CENTRE
 from .point_search import Indices, PointSearch, queries_at_once
 
-EXACT_LIMIT = 30_000  # points; above this, the search in clusters is clearly faster (see the neighbour benchmark)
+EXACT_SEARCH_LIMIT = 30_000  # points; above this, the search in clusters is clearly faster (see the benchmark)
 LEAST_RECALL = 0.9  # below this, float32 cannot resolve the distances, so points are searched by differences
 MEASURED_SAMPLE = 200  # points used to measure the recall
 TREE_FEATURES = 15  # up to this many features a tree is faster than brute force, as in scikit-learn
@@ -53,7 +53,7 @@ def search_bytes(X: Any, k: int, metric: str, n_threads: int) -> float:
     found = GraphSize(n, k, item).lists
     if not sparse.issparse(X) and metric in DIRECT_METRICS:
         copies: float = 4 + 2 * item * (metric == "cosine")  # in float32; unit rows
-        copies += 4 * POINTS_PER_CENTRE / CLUSTER_SIZE * (n > EXACT_LIMIT)  # the points that determine clusters
+        copies += 4 * POINTS_PER_CENTRE / CLUSTER_SIZE * (n > EXACT_SEARCH_LIMIT)  # the points that determine clusters
         return found + n * (p * copies + SEARCH_POINT) + n_threads * 6 * queries_at_once(n) * n
     distances = (12 + item) * min(MOST_ROWS * n, DISTANCES_AT_ONCE)
     copy: int = X.nnz * (item + X.indices.itemsize) if sparse.issparse(X) else 0
@@ -70,7 +70,7 @@ def _search(
         return indices, costs.astype(X.dtype), 1.0
     search = PointSearch(X, metric)
     if approximate is None:
-        approximate = X.shape[0] > EXACT_LIMIT
+        approximate = X.shape[0] > EXACT_SEARCH_LIMIT
     if not approximate:
         indices, squared = search.exact(None, k, X.dtype, execution)
         return indices, from_squared(squared, metric), 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.optimize import Bounds, minimize
@@ -14,6 +14,7 @@ from .solve_report import Reason
 
 AscentSolver: TypeAlias = Literal["adam", "sgd", "lbfgs"]
 LEARNING_RATE = 0.1
+LIMIT_REACHED = 1  # status of SciPy after too many iterations or evaluations
 
 
 @np.errstate(over="ignore", invalid="ignore")  # too large a learning rate may overflow; the outcome reports it
@@ -113,14 +114,20 @@ def _lbfgs(tracker: _Tracker, parameters: Array, max_iter: int) -> Outcome:
     if not tracker.squared:
         lower[1] = tracker.problem.lower / tracker.unit
     bounds = Bounds(lower.ravel(), np.inf)
-    stopped = Reason.MAX_ITER
+    n_iter = 0
+
+    def count(_: Array) -> None:
+        nonlocal n_iter
+        n_iter += 1
+
+    stopped = Reason.LINE_SEARCH
     try:
         options = {"maxiter": max_iter, "maxfun": 10 * max_iter, "ftol": 0.0, "gtol": 0.0}
-        found = minimize(negative, parameters.ravel(), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        n_iter = int(found.nit)
-        if n_iter < max_iter:
-            stopped = Reason.LINE_SEARCH
+        how: dict[str, Any] = {"method": "L-BFGS-B", "bounds": bounds, "callback": count, "options": options}
+        found = minimize(negative, parameters.ravel(), jac=True, **how)
+        if found.status == LIMIT_REACHED:
+            stopped = Reason.MAX_ITER
         tracker(found.x.reshape(shape))
     except _Stop:
-        n_iter = len(tracker.values)
+        n_iter += tracker.n_passes > 1  # the iteration that found the point; the starting point needs none
     return tracker.outcome(n_iter, stopped)

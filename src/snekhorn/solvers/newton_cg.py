@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -56,7 +56,6 @@ def maximize(
     Points and vectors are as long as all rows together, so none is kept that is no longer needed. That is why `start`
     is a function: the first point would stay in memory if the caller held it.
     """
-    total = problem.execution.sum
     point, passes = start()
     most_passes = passes + max_passes
     values, plain = [point.value], False
@@ -80,33 +79,16 @@ def maximize(
             continue
         trial, step, used = try_step(problem, point, step)
         passes += used
-        noise = ROUNDING * point.magnitude
-        increase = float(total(trial.row_values - point.row_values))
-        if used > 1:  # some rows retreated: compare values, even if no increase is predicted
-            shorter = _predicted_increase(problem, point, step)
-            predicted = shorter if shorter > 0.0 else 2.0 * noise
-        hidden = predicted <= noise  # changes of the value are only rounding errors
-        by_gap = hidden and (point.gap < CLOSE or predicted <= 0.0)
-        if by_gap:
-            accepted = trial.gap < point.gap
-            ratio = GOOD_MODEL if accepted else -np.inf
-        else:
-            if hidden:
-                increase = increase_by_slopes(problem, point, trial)
-            ratio = increase / predicted if np.isfinite(trial.gap) else -np.inf
-            accepted = ratio > SUFFICIENT_INCREASE
-        if accepted:
+        verdict = _judge(problem, point, trial, step, predicted, retreated=used > 1)
+        if verdict.accepted:
             point, plain, hessian = trial, False, None
             if point.gap >= tol:
                 point, used = _settle_stragglers(problem, point, SETTLED if point.gap > NEAR else ALMOST * tol)
                 passes += used
             values.append(point.value)
-        if ratio >= GOOD_MODEL:
-            damping = damping / DAMPING_DECAY if damping > SMALLEST_DAMPING else 0.0
-        elif ratio < POOR_MODEL:
-            damping = max(DAMPING_GROWTH * damping, FIRST_DAMPING)
-        if damping > LARGEST_DAMPING or (not accepted and by_gap and damping > 1.0):
-            reason = Reason.ROUNDING if by_gap else Reason.STALLED
+        damping = _next_damping(damping, verdict.ratio)
+        if damping > LARGEST_DAMPING or (verdict.by_gap and not verdict.accepted and damping > 1.0):
+            reason = Reason.ROUNDING if verdict.by_gap else Reason.STALLED
             return Outcome(point, reason, n_iter + 1, passes, values)
         del trial, step
     return Outcome(point, Reason.MAX_ITER if n_iter == max_iter else Reason.MAX_PASSES, n_iter, passes, values)
@@ -115,6 +97,47 @@ def maximize(
 def first_point(problem: Problem, x: Array) -> tuple[Point, int]:
     """Start from x itself."""
     return problem.evaluate(x), 1
+
+
+class _Verdict(NamedTuple):
+    """Judgement on a step."""
+
+    accepted: bool
+    ratio: float  # of the actual to the predicted increase, which decides the damping
+    by_gap: bool  # whether only the gap decided, because the increase is below the rounding errors
+
+
+def _judge(problem: Problem, point: Point, trial: Point, step: Array, predicted: float, *, retreated: bool) -> _Verdict:
+    """Compare the increase that a step achieved with the predicted one; `retreated` if some rows took a shorter step.
+
+    An increase that is lost in the rounding errors of the value is computed from slopes. Near the solution, a step is
+    then judged by the gap instead.
+    """
+    noise = ROUNDING * point.magnitude
+    if retreated:  # compare values, even if no increase is predicted
+        shorter = _predicted_increase(problem, point, step)
+        predicted = shorter if shorter > 0.0 else 2.0 * noise
+    hidden = predicted <= noise
+    if hidden and (point.gap < CLOSE or predicted <= 0.0):
+        accepted = trial.gap < point.gap
+        return _Verdict(accepted, GOOD_MODEL if accepted else -np.inf, by_gap=True)
+    if not np.isfinite(trial.gap):
+        return _Verdict(accepted=False, ratio=-np.inf, by_gap=False)
+    if hidden:
+        increase = increase_by_slopes(problem, point, trial)
+    else:
+        increase = float(problem.execution.sum(trial.row_values - point.row_values))
+    ratio = increase / predicted
+    return _Verdict(ratio > SUFFICIENT_INCREASE, ratio, by_gap=False)
+
+
+def _next_damping(damping: float, ratio: float) -> float:
+    """Return the damping of the next step: lower after a good prediction, higher after a poor one."""
+    if ratio >= GOOD_MODEL:
+        return damping / DAMPING_DECAY if damping > SMALLEST_DAMPING else 0.0
+    if ratio < POOR_MODEL:
+        return max(DAMPING_GROWTH * damping, FIRST_DAMPING)
+    return damping
 
 
 def _direction(

@@ -89,7 +89,8 @@ class SolveReport:
         Whether both gaps are below the tolerance, apart from the rounding of P to its type; `floor_rows` and
         `unreachable_rows` are exempt.
     n_iter : int
-        Number of outer iterations of the solver.
+        Number of outer iterations of the solver. This number, `n_passes` and `dual_values` cover all attempts if the
+        solver got stuck and started again from another point.
     n_passes : int
         Number of passes over all pairs of points: function evaluations and Hessian products. On a graph, Hessian
         products at the same iterate share weights; computing these weights is not counted.
@@ -111,7 +112,7 @@ class SolveReport:
     unsolved_rows : ndarray of int
         Rows whose sum or entropy still deviates from its target by the tolerance or more; empty if `converged`.
     dual_values : list of float
-        Dual objective after each accepted step.
+        Dual objective after each accepted step. It increases, but may drop where the solver started again.
     neighbor_recall : float or None
         Fraction of true nearest neighbours that were found, measured on a sample; None for a full matrix.
     balance : float or None

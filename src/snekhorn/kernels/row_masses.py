@@ -31,7 +31,7 @@ def _log_mass(cost, lam, gam, lam_i, gam_i):
 
 
 @inlined
-def _balance(cost, lam, gam, lam_i, gam_i, slack):
+def _restored(cost, lam, gam, lam_i, gam_i, slack):
     """Return the lambda_i that gives the row unit mass, and the initial |log mass|; below `slack`, keep lambda_i."""
     first = 0.0
     for k in range(MAX_ITERATIONS):
@@ -45,8 +45,8 @@ def _balance(cost, lam, gam, lam_i, gam_i, slack):
 
 
 @compiled
-def dense_balance(start, stop, cost, x, slack):
-    """Balance rows of a full cost matrix without self-loops; return the largest |log mass| before balancing."""
+def dense_masses(start, stop, cost, x, slack):
+    """Restore rows of a full cost matrix without self-loops; return the largest |log mass| that a row had before."""
     lam, gam = x[0], x[1]
     n = cost.shape[0]
     worst = 0.0
@@ -55,22 +55,22 @@ def dense_balance(start, stop, cost, x, slack):
         for k in range(n - 1):  # an explicit loop compiles much faster than slice assignment
             j = k + (k >= i)
             others[k], near_lam[k], near_gam[k] = cost[i, j], lam[j], gam[j]
-        lam[i], met = _balance(others, near_lam, near_gam, lam[i], gam[i], slack)
+        lam[i], met = _restored(others, near_lam, near_gam, lam[i], gam[i], slack)
         worst = max(worst, met)
     return worst
 
 
 @compiled
-def graph_balance(start, stop, indptr, indices, cost, x, slack):
-    """Balance rows of a symmetric neighbour graph; return the largest |log mass| before balancing."""
+def graph_masses(start, stop, indptr, indices, cost, x, slack):
+    """Restore rows of a symmetric neighbour graph; return the largest |log mass| that a row had before."""
     lam, gam = x[0], x[1]
     worst = 0.0
     for i in range(start, stop):
         row = slice(indptr[i], indptr[i + 1])
         near = indices[row]
-        lam[i], met = _balance(cost[row], lam[near], gam[near], lam[i], gam[i], slack)
+        lam[i], met = _restored(cost[row], lam[near], gam[near], lam[i], gam[i], slack)
         worst = max(worst, met)
     return worst
 
 
-balance_rows = RowLoop(dense_balance, graph_balance)
+restore_rows = RowLoop(dense_masses, graph_masses)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.neighbors import kneighbors_graph
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from snekhorn import SNE, TSNE, SNEkhorn, TSNEkhorn
 from snekhorn.affinities import SymmetricEntropicAffinity
@@ -12,6 +13,7 @@ from snekhorn.estimators import NeighborEmbedding
 from snekhorn.estimators.layout_parts import GRAPH_TOL
 from snekhorn.estimators.sweep import sweep
 from snekhorn.geometry.neighbor_search import find_neighbors
+from snekhorn.runtime.progress import is_shown
 
 from ..helpers import squared_distances
 
@@ -152,6 +154,25 @@ def test_neighbours_are_searched_once(neighbours_only, monkeypatch):
     points = np.random.default_rng(0).normal(size=(300, 4))
     assert len(list(sweep(TSNE(max_iter=3, tol=1.0), points, (5, 10)))) == 2
     assert len(searched) == 1
+
+
+def test_neighbours_are_searched_as_in_a_fit(neighbours_only, monkeypatch):
+    """With one thread of BLAS, on which the scales of a metric depend, and with the progress shown."""
+    threads, shown, cov = [], [], np.cov
+
+    def noted_cov(*args, **options):
+        threads.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+        return cov(*args, **options)
+
+    monkeypatch.setattr(np, "cov", noted_cov)
+    monkeypatch.setattr(
+        "snekhorn.geometry.costs.find_neighbors", lambda *args: (shown.append(is_shown()), find_neighbors(*args))[1]
+    )
+    model = TSNE(max_iter=3, tol=1.0, metric="mahalanobis", verbose=True)
+    with threadpool_limits(2, user_api="blas"):
+        next(sweep(model, X, (5, 10)))
+    assert set(threads) == {1}
+    assert shown == [True]
 
 
 def test_recall_of_a_given_number_of_neighbours_is_reported():

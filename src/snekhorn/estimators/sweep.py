@@ -13,8 +13,6 @@ from ..affinities.affinity import Affinity
 from ..affinities.symmetric_entropic import SymmetricEntropicAffinity
 from ..embedding.latent import choose_method
 from ..errors import InputError, InputTypeError
-from ..geometry.costs import count_neighbors, search_neighbors
-from ..geometry.distance_metrics import whitened
 from ..geometry.inputs import check_layout, check_squares
 from ..runtime.checks import check_perplexity, check_positive
 from ..runtime.execution import choose_execution, one_blas_thread
@@ -154,9 +152,7 @@ def _share_work(affinity: Affinity, X: Any) -> Any:
         affinity.set_params(warm_start=True)
     if affinity.n_neighbors is None or affinity.metric == "precomputed" or isinstance(X, tuple):
         return X
-    execution = choose_execution(affinity.n_jobs)
-    points, metric = whitened(X, affinity.metric, execution)
-    n = X.shape[0]
-    k = count_neighbors(affinity.n_neighbors, n, affinity.graph_perplexity())
+    with one_blas_thread():
+        graph = affinity.costs_of(X, choose_execution(affinity.n_jobs))
     affinity.set_params(metric="precomputed")
-    return search_neighbors(points, k or n - 1, metric, execution)
+    return graph

@@ -30,6 +30,7 @@ SHORTEST_STEPS = 2.0**-20  # damping below which an overflow is an error; smalle
 Result = TypeVar("Result")
 Callback = Callable[[int, float, Array], Any]
 Count = Callable[[], None]
+Between = Callable[[Array], Array]
 TakeSteps = Callable[[Objective, Optimizer, Array, Phase, float, Sequence[float], Count], None]
 
 
@@ -123,6 +124,9 @@ class DescentState:
     grid: GridState | None
 
 
+Keep = Callable[[DescentState], None]
+
+
 def take_steps(
     objective: Objective,
     optimizer: Optimizer,
@@ -149,9 +153,9 @@ def minimize(
     callbacks: Sequence[Callback] = (),
     verbose: bool = False,
     start: DescentState | None = None,
-    keep: Callable[[DescentState], None] = lambda state: None,
+    keep: Keep = lambda state: None,
     steps: TakeSteps = take_steps,
-    between: Callable[[Array], Array] | None = None,
+    between: Between | None = None,
 ) -> tuple[Array, EmbeddingReport]:
     """Minimise the objective, starting from the layout Z; return the final layout and the report.
 
@@ -176,8 +180,7 @@ def minimize(
         Function that replaces the layout between the two phases.
     """
     with progress_bar("layout", schedule.n_iter, verbose=verbose) as bar:
-        descent = _Descent(objective, Z, optimizer, schedule, callbacks, bar, steps)
-        descent.keep, descent.between = keep, between
+        descent = _Descent(objective, Z, optimizer, schedule, callbacks, bar, keep, steps, between)
         if start is not None:
             descent.restore(start)
         try:
@@ -203,18 +206,19 @@ class _Descent:
         schedule: Schedule,
         callbacks: Sequence[Callback],
         bar: Any,
+        keep: Keep,
         steps: TakeSteps,
+        between: Between | None,
     ) -> None:
         self.objective, self.optimizer, self.schedule = objective, optimizer, schedule
-        self.callbacks, self.bar, self.take_steps = callbacks, bar, steps
+        self.callbacks, self.bar = callbacks, bar
+        self.keep, self.take_steps, self.between = keep, steps, between
         self.Z = np.array(Z, dtype=float, order="C")
         self.order = np.arange(len(Z))
         self.damping = 1.0  # factor of the steps, halved when the loss increases or the layout overflows
         self.accepted = (np.inf, self.Z)  # loss and layout at the last check without an increase
         self.n_still = 0  # consecutive checks without a sufficient decrease
         self.report = EmbeddingReport()
-        self.keep: Callable[[DescentState], None] = lambda state: None
-        self.between: Callable[[Array], Array] | None = None
 
     def run(self) -> Stop:
         early, main = self.schedule.early, self.schedule.main

@@ -232,9 +232,7 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         self._keep_report_of(affinity)
         start = checkpoint.load("layout")
         Z = self._first_layout(X, P, earlier, execution) if start is None else start.Z
-        objective = self.make_objective(P, execution)
-        if earlier is not None:
-            objective.springs = earlier.springs(execution)
+        objective = self.make_objective(P, execution, None if earlier is None else earlier.springs(execution))
         Z, report = self._descend(objective, Z, self.schedule(), start=start, keep=checkpoint.keep)
         self._finish(X, P, objective, Z if earlier is None else earlier.aligned(Z, execution), report)
 
@@ -281,10 +279,9 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         assert affinity is not None
         P = affinity.fit_transform(points)
         self._keep_report_of(affinity)
-        objective = self.make_objective(P, execution)
-        if pull:
-            strengths = np.where(np.arange(n) < n_old, pull, 0.0)
-            objective.springs = Springs(Z.copy(), strengths, execution, free=False)
+        strengths = np.where(np.arange(n) < n_old, pull, 0.0)
+        springs = Springs(Z.copy(), strengths, execution, free=False) if pull else None
+        objective = self.make_objective(P, execution, springs)
         place_again = partial(self.placed_again, n_old=n_old, P=P, objective=objective)
         Z, report = self._descend(objective, Z, self.schedule().settling(max_iter), between=place_again)
         if report.reason == Stop.MAX_ITER.value:

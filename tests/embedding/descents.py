@@ -73,3 +73,6 @@ class Script:
 
     def permute(self, order):
         pass
+
+    def restore(self, *state):
+        pass

@@ -220,7 +220,7 @@ def test_verbose_shows_progress(X, capsys):
     shown = capsys.readouterr().err
     assert "affinity" in shown
     assert "gap=" in shown
-    assert "gap=" in shown
+    assert "iterations=" in shown
 
 
 def test_quiet_by_default(X, capsys):

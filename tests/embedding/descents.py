@@ -22,8 +22,9 @@ def cluster_affinity(n=N):
     return P / P.sum()
 
 
-def cluster_objective(kind=DirectSums, make=TotalNormalized, n=N):
-    return Objective(cluster_affinity(n), make(kind(Kernel.STUDENT, ONE_THREAD)), dtype=np.float64)
+def cluster_objective(kind=DirectSums, make=TotalNormalized, n=N, springs=None):
+    normalization = make(kind(Kernel.STUDENT, ONE_THREAD))
+    return Objective(cluster_affinity(n), normalization, dtype=np.float64, springs=springs)
 
 
 def small_start(n=N):
@@ -71,4 +72,7 @@ class Script:
         self.n_resets += 1
 
     def permute(self, order):
+        pass
+
+    def restore(self, *state):
         pass

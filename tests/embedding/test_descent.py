@@ -60,6 +60,54 @@ def test_report():
     assert f"{report.losses[-1]:.4f}" in str(report)
 
 
+@pytest.mark.parametrize("make", [TotalNormalized, DoublyStochastic])
+@pytest.mark.parametrize(("early", "main"), [(0, 7), (3, 4), (20, 15)])
+def test_the_last_loss_is_that_of_the_final_layout(make, early, main):
+    plan = short_schedule(early=early, main=main)
+    objective = cluster_objective(GridSums, make)
+    Z, report = descend(objective, plan=plan)
+    assert report.iterations == [*range(10, early + main + 1, 10), early + main]
+    state = objective.state
+    assert objective.loss(Z) == pytest.approx(report.losses[-1], rel=1e-12)
+    unrecorded = cluster_objective(GridSums, make)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module._Descent, "record_end", lambda self: None)
+        same, _ = descend(unrecorded, plan=plan)
+    np.testing.assert_array_equal(same, Z)
+    assert unrecorded.state[1] == state[1]  # the loss leaves no trace
+    np.testing.assert_array_equal(unrecorded.state[0], state[0])
+
+
+def test_the_last_loss_is_that_of_the_layout_after_a_return():
+    """The steps after the first check are so long that the loss rises at the second, which is the last."""
+    objective = cluster_objective(make=DoublyStochastic)
+    schedule = Schedule(Phase(0, 1.0, 0.2), Phase(20, 1.0, 0.2), 1e-12, check_every=10)
+    optimizer = Momentum((N, 2), ONE_THREAD)
+    step = optimizer.step
+    optimizer.step = lambda Z, gradient, *how: step(Z, 1e3 * gradient if len(seen) else gradient, *how)
+    seen = []
+    Z, report = descend(
+        objective, plan=schedule, optimizer=optimizer, callbacks=[lambda *call: seen.append(call[2].copy()) and None]
+    )
+    np.testing.assert_array_equal(Z, seen[0])
+    assert report.iterations == [10, 20, 20]
+    assert report.losses[1] > report.losses[0]
+    objective.solve_potential(Z, 1e-10)
+    assert report.losses[-1] == pytest.approx(objective.loss(Z), rel=1e-3)
+
+
+def test_an_interrupt_while_the_last_loss_is_computed_keeps_the_layout(monkeypatch):
+    want, _ = descend(plan=short_schedule(main=5))
+
+    def interrupt(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module._Descent, "record_end", interrupt)
+    found, report = descend(plan=short_schedule(main=5))
+    np.testing.assert_array_equal(found, want)
+    assert report.reason == Stop.INTERRUPTED.value
+
+
 def test_losses_are_without_exaggeration():
     Z, report = descend(plan=short_schedule(early=10, main=0))
     assert report.losses == [cluster_objective().loss(Z)]
@@ -204,10 +252,12 @@ def test_does_not_stop_in_the_early_phase_nor_on_its_losses():
 
 
 def test_steps_are_halved_and_start_anew_where_the_loss_rises():
-    script = Script([3.0, 9.0, 5.0, 6.0, 4.0, 7.0])
+    script = Script([3.0, 9.0, 5.0, 6.0, 4.0, 7.0, 4.0])
     _, report = descend(script, optimizer=script, plan=short_schedule(early=2, main=4, rate=0.4, check_every=1))
     assert script.steps == [(0.1, 0.5), (0.1, 0.5), (0.4, 0.8), (0.4, 0.8), (0.2, 0.8), (0.2, 0.8)]
-    assert script.n_resets == 1 + 2  # after the early phase, and at both rises
+    assert script.n_resets == 1 + 2 + 1  # after the early phase, at both rises, and for the loss of the last layout
+    assert report.iterations == [1, 2, 3, 4, 5, 6, 6]
+    assert report.losses[-2:] == [7.0, 4.0]
     assert report.reason == Stop.MAX_ITER.value
 
 

@@ -46,9 +46,9 @@ def test_the_gradient_is_that_of_the_energy(rng, free, d):
 
 @each_freedom
 def test_the_gradient_of_an_objective_with_springs(rng, free):
-    objective, Z = cluster_objective(), rng.normal(size=(N, 2))
-    without = objective.gradient(Z)
-    objective.springs = _springs(N, free=free)
+    Z = rng.normal(size=(N, 2))
+    without = cluster_objective().gradient(Z)
+    objective = cluster_objective(springs=_springs(N, free=free))
     np.testing.assert_allclose(objective.gradient(Z), N * _slopes(objective.loss, Z), atol=1e-5)
     assert np.abs(objective.gradient(Z) - without).max() > 0.1
 
@@ -100,8 +100,7 @@ def test_free_springs_ignore_position_and_scale(rng):
 def test_a_permutation_moves_springs_with_their_points(rng, free):
     springs, Z, order = _springs(30, free=free), rng.normal(size=(30, 2)), rng.permutation(30)
     assert springs.permuted(order).energy(Z[order]) == pytest.approx(springs.energy(Z))
-    objective = cluster_objective()
-    objective.springs = _springs(N, free=free)
+    objective = cluster_objective(springs=_springs(N, free=free))
     Z, order = rng.normal(size=(N, 2)), rng.permutation(N)
     before = objective.gradient(Z)
     objective.permute(order)
@@ -121,9 +120,9 @@ def test_results_do_not_depend_on_threads(rng, free):
 
 
 def test_the_divergence_has_no_springs(rng):
-    objective, Z = cluster_objective(), rng.normal(size=(N, 2))
-    plain = objective.divergence(Z)
-    objective.springs = _springs(N, free=False)
+    Z = rng.normal(size=(N, 2))
+    plain = cluster_objective().divergence(Z)
+    objective = cluster_objective(springs=_springs(N, free=False))
     assert objective.divergence(Z) == pytest.approx(plain)
     assert objective.loss(Z) > plain + 0.1
 
@@ -154,8 +153,8 @@ def test_steps_are_shortened_by_the_stiffness_of_free_springs(rng, d, stiffness)
 
 
 def test_strong_springs_hold_without_overshooting():
-    objective, Z = cluster_objective(), small_start() + 3.0
+    Z = small_start() + 3.0
     anchors = Z + np.random.default_rng(2).normal(size=Z.shape)
-    objective.springs = Springs(anchors, np.full(N, 1e6), ONE_THREAD, free=False)
+    objective = cluster_objective(springs=Springs(anchors, np.full(N, 1e6), ONE_THREAD, free=False))
     found, _ = minimize(objective, Z, Momentum(Z.shape, ONE_THREAD), short_schedule(early=0, main=300, rate=1.0))
     np.testing.assert_allclose(found, anchors, atol=1e-4)  # and it has not been centred

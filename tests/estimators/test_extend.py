@@ -14,6 +14,8 @@ from sklearn.neighbors import NearestNeighbors
 from snekhorn import SNE, TSNE, SNEkhorn, TSNEkhorn, load
 from snekhorn.affinities import EntropicAffinity
 from snekhorn.affinities.affinity import Affinity
+from snekhorn.embedding.charge_grid import GridSums
+from snekhorn.embedding.objective import Objective
 from snekhorn.errors import InputError, MissingMemoryError
 from snekhorn.geometry.point_search import PointSearch
 from snekhorn.metrics import knn_accuracy, neighbor_recall
@@ -139,6 +141,18 @@ def test_the_bits_do_not_depend_on_threads(kind, many):
         for jobs in (1, 3)
     ]
     np.testing.assert_array_equal(*(model.embedding_ for model in extended))
+
+
+@stops_early
+def test_a_small_tolerance_needs_the_fine_grid_at_the_end_only(monkeypatch):
+    seen, refined, gradient = [], GridSums.refined, Objective.gradient
+    monkeypatch.setattr(GridSums, "refined", lambda self: (seen.append("refined"), refined(self))[1])
+    monkeypatch.setattr(Objective, "gradient", lambda *args: (seen.append("gradient"), gradient(*args))[1])
+    model = quick(TSNEkhorn, method="fft", marginal_tol=1e-6).fit(OLD)
+    seen.clear()
+    model.extend(NEW, max_iter=8)
+    assert seen == ["gradient"] * 8 + ["refined"]
+    assert model.report_.marginal_gap <= 1e-6
 
 
 @stops_early

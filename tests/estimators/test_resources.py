@@ -157,20 +157,23 @@ def test_weights_leave_room_for_the_vectors_of_the_solver(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:.*stopped at max_iter")
+@pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("metric", ["sqeuclidean", "cosine"])
 @pytest.mark.parametrize(
     ("shape", "density", "dtype"),
     [((2000, 900), 0.05, np.float64), ((2000, 50), 0.5, np.float32), ((2000, 9000), 0.02, np.float64)],
 )
-def test_a_fit_to_sparse_points_takes_about_what_was_said(shape, density, dtype, metric, monkeypatch):
+def test_a_fit_to_sparse_points_takes_about_what_was_said(shape, density, dtype, metric, n_jobs, monkeypatch):
     X = sparse.random(*shape, density, format="csr", random_state=0).astype(dtype)
-    estimator = TSNEkhorn(perplexity=5.0, n_neighbors=15, self_loops=True, max_iter=1, metric=metric, n_jobs=2)
+    estimator = TSNEkhorn(perplexity=5.0, n_neighbors=15, self_loops=True, max_iter=1, metric=metric, n_jobs=n_jobs)
     estimator.fit(X[:300])  # what it takes to compile a kernel does not count
     tracemalloc.start()
     needed = _needed(estimator, X, monkeypatch)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < needed < 2.5 * peak  # threads may or may not reach their peaks at the same time
+    assert peak < needed
+    if n_jobs == 1:  # several threads may or may not reach their peaks at the same time
+        assert needed < 1.75 * peak
 
 
 def test_the_perplexity_of_an_affinity_object_is_checked_first(no_memory):

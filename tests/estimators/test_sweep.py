@@ -1,9 +1,11 @@
 """A sweep gives the same results as separate fits."""
 
+import dask.array as da
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.neighbors import kneighbors_graph
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from snekhorn import SNE, TSNE, SNEkhorn, TSNEkhorn
 from snekhorn.affinities import SymmetricEntropicAffinity
@@ -12,6 +14,7 @@ from snekhorn.estimators import NeighborEmbedding
 from snekhorn.estimators.layout_parts import GRAPH_TOL
 from snekhorn.estimators.sweep import sweep
 from snekhorn.geometry.neighbor_search import find_neighbors
+from snekhorn.runtime.progress import is_shown
 
 from ..helpers import squared_distances
 
@@ -152,6 +155,47 @@ def test_neighbours_are_searched_once(neighbours_only, monkeypatch):
     points = np.random.default_rng(0).normal(size=(300, 4))
     assert len(list(sweep(TSNE(max_iter=3, tol=1.0), points, (5, 10)))) == 2
     assert len(searched) == 1
+
+
+@pytest.mark.parametrize("affinity", [None, "precomputed"])
+def test_long_sums_are_said_once_before_any_work(monkeypatch, affinity):
+    monkeypatch.setattr("snekhorn.estimators.resources.MANY_POINTS", 100)
+    points = X if affinity is None else SymmetricEntropicAffinity(10).fit_transform(X)
+    computed, compute = [], SymmetricEntropicAffinity.compute
+    monkeypatch.setattr(
+        SymmetricEntropicAffinity, "compute", lambda *args: (computed.append(len(said)), compute(*args))[1]
+    )
+    with pytest.warns(UserWarning, match="sums over all pairs of 200 points") as said:
+        list(sweep(TSNEkhorn(max_iter=3, method="exact", affinity=affinity), points, exaggerations=(1, 2)))
+    assert sum("sums over all pairs" in str(warning.message) for warning in said) == 1
+    assert computed == ([1] if affinity is None else [])
+
+
+def test_too_little_memory_for_points_in_blocks_is_an_error_before_they_are_read(monkeypatch):
+    points = da.from_array(X, chunks=50)
+    monkeypatch.setattr("snekhorn.runtime.memory.available_bytes", lambda: 100_000)
+    monkeypatch.setattr(TSNEkhorn, "_read_training_blocks", lambda *args: pytest.fail("the points were read"))
+    with pytest.raises(InputError, match="the layout of 200 points"):
+        next(sweep(TSNEkhorn(), points, exaggerations=(1, 2)))
+
+
+def test_neighbours_are_searched_as_in_a_fit(neighbours_only, monkeypatch):
+    """With one thread of BLAS, on which the scales of a metric depend, and with the progress shown."""
+    threads, shown, cov = [], [], np.cov
+
+    def noted_cov(*args, **options):
+        threads.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+        return cov(*args, **options)
+
+    monkeypatch.setattr(np, "cov", noted_cov)
+    monkeypatch.setattr(
+        "snekhorn.geometry.costs.find_neighbors", lambda *args: (shown.append(is_shown()), find_neighbors(*args))[1]
+    )
+    model = TSNE(max_iter=3, tol=1.0, metric="mahalanobis", verbose=True)
+    with threadpool_limits(2, user_api="blas"):
+        next(sweep(model, X, (5, 10)))
+    assert set(threads) == {1}
+    assert shown == [True]
 
 
 def test_recall_of_a_given_number_of_neighbours_is_reported():

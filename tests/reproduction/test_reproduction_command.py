@@ -91,27 +91,48 @@ def test_an_interrupt_keeps_finished_cases(folder, reproduce, monkeypatch):
     assert len(calls) == 5
 
 
+STUCK = """
+import sys, time
+from dataclasses import replace
+
+from reproduction.__main__ import PROGRAM
+
+def first():
+    return {"data": "finished"}
+
+def second():
+    time.sleep(600)
+
+if __name__ == "__main__":
+    cases = {"first": first, "second": second}
+    PROGRAM.experiments["table1"] = replace(PROGRAM.experiments["table1"], plan=lambda settings: cases)
+    sys.exit(PROGRAM.main())
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="there are no groups of processes here")
 def test_an_interrupt_of_several_processes_leaves_no_traceback(folder):
-    """A keyboard interrupt reaches all processes."""
-    command = [sys.executable, "-m", "reproduction", "table3", "--quick", "--jobs", "2"]
+    """A keyboard interrupt reaches all processes, one of which is in a case that does not end by itself."""
+    (folder / "stuck.py").write_text(STUCK)
+    command = [sys.executable, "stuck.py", "table1", "--quick", "--jobs", "2"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     settings = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "start_new_session": True}
-    kept = folder / "reproduction-quick" / "table3.json"
+    kept = folder / "reproduction-quick" / "table1.json"
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored if pytest runs in the background
     try:
         with subprocess.Popen(command, env=environment, **settings) as run:
             while not kept.exists() and run.poll() is None:
                 time.sleep(0.05)
-            os.killpg(run.pid, signal.SIGINT)
+            if run.poll() is None:
+                os.killpg(run.pid, signal.SIGINT)
             said = run.communicate()[0]
     finally:
         signal.signal(signal.SIGINT, before)
-    assert run.returncode == 130
+    assert run.returncode == 130, said
     assert "Run the same command again to continue" in said
     assert not re.search("Traceback|Warning", said)
-    assert json.loads(kept.read_text())["cases"]
+    assert list(json.loads(kept.read_text())["cases"]) == ["first"]
 
 
 def test_drawing_computes_nothing(folder, as_json):

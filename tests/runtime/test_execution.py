@@ -1,4 +1,6 @@
+import signal
 import threading
+import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
@@ -40,22 +42,64 @@ def test_an_error_on_a_thread_reaches_the_caller():
         Threads(2).run(loop, 10, MIN_WORK_FOR_THREADS)
 
 
-def test_all_threads_have_stopped_when_an_error_reaches_the_caller():
-    running, lock, both_here = [], threading.Lock(), threading.Barrier(2)
+@pytest.fixture
+def helpers_in_order(monkeypatch):
+    """Start a helper only when the one before is in its first call, which must release the semaphore returned here."""
+    in_call = threading.Semaphore(0)
+
+    class InOrder(ThreadPoolExecutor):
+        def submit(self, *args):
+            future = super().submit(*args)
+            assert in_call.acquire(timeout=60)
+            return future
+
+    monkeypatch.setattr(execution, "_pools", {})
+    monkeypatch.setattr(execution, "ThreadPoolExecutor", InOrder)
+    return in_call
+
+
+def _check_that_busy_helpers_are_awaited(in_call, error, *, fails=(), meanwhile=lambda: None):
+    """Run a loop that raises while helpers are in calls, which must have ended when the error reaches the caller.
+
+    The calls for the rows `fails` raise. While the caller waits for the helpers, `meanwhile` is called.
+    """
+    released, finished, stopping = threading.Event(), [], []
+
+    def release_later():
+        time.sleep(0.2)  # so that the caller is waiting; if it is not yet, the test passes nevertheless
+        meanwhile()
+        time.sleep(0.2)
+        released.set()
 
     def loop(start, stop):
-        if start in (0, 1):
-            both_here.wait(timeout=60)
-        if start == 0:
-            raise ArithmeticError
-        with lock:
-            running.append(start)
+        in_call.release()
+        if start in fails:
+            raise ArithmeticError(f"row {start}")
+        if start < 3:  # the first call of each helper
+            assert released.wait(timeout=60)
+            finished.append(start)
+        elif start == 15:
+            stopping.append(threading.Thread(target=release_later))
+            stopping[0].start()
 
-    with pytest.raises(ArithmeticError):
-        Threads(2).run(loop, 8, MIN_WORK_FOR_THREADS)
-    before = list(running)
-    Threads(2).run(lambda start, stop: None, 8, MIN_WORK_FOR_THREADS)
-    assert running == before
+    with pytest.raises(error):
+        Threads(4).run(loop, 16, MIN_WORK_FOR_THREADS)
+    assert sorted(finished) == sorted({0, 1, 2} - set(fails))
+    stopping[0].join()
+
+
+@pytest.mark.parametrize("fails", [{0}, {0, 2}])
+def test_all_threads_have_stopped_when_an_error_reaches_the_caller(helpers_in_order, fails):
+    _check_that_busy_helpers_are_awaited(helpers_in_order, ArithmeticError, fails=fails)
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signal can be sent to a thread here")
+def test_all_threads_have_stopped_when_an_interrupt_reaches_the_caller(helpers_in_order):
+    def interrupt():
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    _check_that_busy_helpers_are_awaited(helpers_in_order, KeyboardInterrupt, meanwhile=interrupt)
 
 
 def test_threads_that_never_started_keep_no_arrays():
@@ -117,31 +161,25 @@ def test_a_task_and_a_loop_run_at_the_same_time():
     Threads(2).run_beside(lambda: both_here.wait(timeout=60), loop, 8, MIN_WORK_FOR_THREADS)
 
 
-def test_an_error_in_a_task_ends_the_loop():
-    seen = []
+def test_an_error_in_a_task_ends_the_loop(helpers_in_order):
+    released, seen = threading.Event(), []
 
     def task():
+        threading.Timer(0.2, released.set).start()
         raise ArithmeticError("task")
 
+    def loop(start, stop):
+        helpers_in_order.release()
+        assert released.wait(timeout=60)
+        seen.append(start)
+
     with pytest.raises(ArithmeticError, match="task"):
-        Threads(2).run_beside(task, lambda start, stop: seen.append(start), 8, MIN_WORK_FOR_THREADS)
-    before = list(seen)
-    Threads(2).run(lambda start, stop: None, 8, MIN_WORK_FOR_THREADS)
-    assert seen == before
+        Threads(2).run_beside(task, loop, 8, MIN_WORK_FOR_THREADS)
+    assert seen == [0]
 
 
 def test_a_loop_in_order_returns_its_result():
     assert Threads(3).run_in_order(lambda rows: sum(rows), range(5)) == 10
-
-
-@pytest.mark.parametrize("n_threads", [1, 2, 7])
-def test_reductions_do_not_depend_on_the_number_of_threads(n_threads, rng):
-    values = rng.normal(size=(100_000, 2))
-    threads = Threads(n_threads)
-    for axis in (None, 0):
-        np.testing.assert_array_equal(threads.sum(values, axis=axis), np.add.reduce(values, axis=axis))
-        np.testing.assert_array_equal(threads.min(values, axis=axis), values.min(axis=axis))
-        np.testing.assert_array_equal(threads.max(values, axis=axis), values.max(axis=axis))
 
 
 def test_the_largest_of_values_with_a_nan_is_nan():
@@ -152,7 +190,7 @@ def test_callers_at_once_share_one_pool(monkeypatch):
     both_here = threading.Barrier(2)
 
     def slow_pool(*args, **kwargs):
-        both_here.wait()  # both callers are past the check before either has made its pool
+        both_here.wait(timeout=60)  # both callers are past the check before either has made its pool
         return object()
 
     monkeypatch.setattr(execution, "_pools", {})

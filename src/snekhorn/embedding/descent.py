@@ -14,8 +14,8 @@ from ..errors import NumericalOverflowError
 from ..runtime.interrupts import delayed_interrupts
 from ..runtime.progress import progress_bar
 from ..solvers.descent_steps import Optimizer
-from .charge_grid import GridState
 from .charge_sums import Array
+from .descent_state import DescentState
 from .latent import SumMethod
 from .objective import Objective
 from .point_order import locality_order
@@ -30,6 +30,8 @@ SHORTEST_STEPS = 2.0**-20  # damping below which an overflow is an error; smalle
 Result = TypeVar("Result")
 Callback = Callable[[int, float, Array], Any]
 Count = Callable[[], None]
+Keep = Callable[[DescentState], None]
+Between = Callable[[Array], Array]
 TakeSteps = Callable[[Objective, Optimizer, Array, Phase, float, Sequence[float], Count], None]
 
 
@@ -37,7 +39,7 @@ class Stop(str, Enum):
     """Reasons for a descent to stop; each text says what the user can do."""
 
     CONVERGED = "converged: the loss decreases by less than tol per iteration"
-    MAX_ITER = "stopped at max_iter while the loss was still decreasing; raise max_iter to continue"
+    MAX_ITER = "stopped at max_iter before the loss had converged; raise max_iter to continue"
     EXTENDED = "took all steps of extend, as intended; pass a larger max_iter to let points settle further"
     CALLBACK = "stopped by a callback"
     INTERRUPTED = "interrupted from the keyboard; the layout is the last one reached"
@@ -58,7 +60,7 @@ class EmbeddingReport:
     iterations, losses : list of int, list of float
         Iterations at which the loss was computed, and its value per point, without exaggeration. The loss is the
         divergence of P from Q if the rows of P sum to 1, or if Q is not doubly stochastic. Otherwise it is the joint
-        objective of layout and potential. Springs add their energy.
+        objective of layout and potential. Springs add their energy. The last loss is that of the final layout.
     marginal_gap : float or None
         Largest deviation of a row sum of Q from 1, if Q is doubly stochastic; None if the solution for the
         potential was interrupted.
@@ -90,40 +92,6 @@ class EmbeddingReport:
         return f"{self.reason} ({iterations}{loss}{gap})"
 
 
-@dataclass(frozen=True)
-class DescentState:
-    """State of a descent after a check, from which another process continues with the same bits.
-
-    Attributes
-    ----------
-    Z, accepted : array of shape (n, d)
-        The layout, and the layout at the last check without an increase of the loss.
-    order : array of shape (n,)
-        Order of the points in all other arrays.
-    damping, accepted_loss, n_still, n_iter, iterations, losses
-        See `EmbeddingReport`, and the attributes of the descent.
-    optimizer : dict
-        State of the optimiser.
-    charges : array of shape (n,) or None
-        Charges, if Q is doubly stochastic.
-    grid : GridState or None
-        State of the sums over all pairs, if they are computed on a grid.
-    """
-
-    Z: Array
-    order: NDArray[np.intp]
-    damping: float
-    accepted_loss: float
-    accepted: Array
-    n_still: int
-    n_iter: int
-    iterations: list[int]
-    losses: list[float]
-    optimizer: dict[str, Any]
-    charges: Array | None
-    grid: GridState | None
-
-
 def take_steps(
     objective: Objective,
     optimizer: Optimizer,
@@ -150,9 +118,9 @@ def minimize(
     callbacks: Sequence[Callback] = (),
     verbose: bool = False,
     start: DescentState | None = None,
-    keep: Callable[[DescentState], None] = lambda state: None,
+    keep: Keep = lambda state: None,
     steps: TakeSteps = take_steps,
-    between: Callable[[Array], Array] | None = None,
+    between: Between | None = None,
 ) -> tuple[Array, EmbeddingReport]:
     """Minimise the objective, starting from the layout Z; return the final layout and the report.
 
@@ -170,19 +138,22 @@ def minimize(
     start : DescentState or None
         State to continue from instead of Z.
     keep : callable
-        Called with the state after every check; it must not change the state.
+        Called with the state after every check but the last; it must not change the state.
     steps : callable
         Function that takes steps, like `take_steps`; it may take them elsewhere.
     between : callable or None
         Function that replaces the layout between the two phases.
     """
     with progress_bar("layout", schedule.n_iter, verbose=verbose) as bar:
-        descent = _Descent(objective, Z, optimizer, schedule, callbacks, bar, steps)
-        descent.keep, descent.between = keep, between
+        descent = _Descent(objective, Z, optimizer, schedule, callbacks, bar, keep, steps, between)
         if start is not None:
             descent.restore(start)
         try:
             reason = descent.run()
+        except KeyboardInterrupt:
+            reason = Stop.INTERRUPTED
+        try:
+            descent.record_end()
         except KeyboardInterrupt:
             reason = Stop.INTERRUPTED
     try:
@@ -204,18 +175,20 @@ class _Descent:
         schedule: Schedule,
         callbacks: Sequence[Callback],
         bar: Any,
+        keep: Keep,
         steps: TakeSteps,
+        between: Between | None,
     ) -> None:
         self.objective, self.optimizer, self.schedule = objective, optimizer, schedule
-        self.callbacks, self.bar, self.take_steps = callbacks, bar, steps
+        self.callbacks, self.bar = callbacks, bar
+        self.keep, self.take_steps, self.between = keep, steps, between
         self.Z = np.array(Z, dtype=float, order="C")
         self.order = np.arange(len(Z))
         self.damping = 1.0  # factor of the steps, halved when the loss increases or the layout overflows
         self.accepted = (np.inf, self.Z)  # loss and layout at the last check without an increase
         self.n_still = 0  # consecutive checks without a sufficient decrease
+        self.returned = False  # whether the layout is the accepted one again, and no step has been taken from it
         self.report = EmbeddingReport()
-        self.keep: Callable[[DescentState], None] = lambda state: None
-        self.between: Callable[[Array], Array] | None = None
 
     def run(self) -> Stop:
         early, main = self.schedule.early, self.schedule.main
@@ -244,7 +217,8 @@ class _Descent:
                 self.return_to_accepted()
             elif phase is self.schedule.main and self.has_converged():
                 return Stop.CONVERGED
-            self.keep_state()
+            if self.report.n_iter < self.schedule.n_iter:  # after the last step, there is nothing left to resume
+                self.keep_state()
         return None
 
     def keep_state(self) -> None:
@@ -312,6 +286,7 @@ class _Descent:
 
     def count_step(self) -> None:
         self.report.n_iter += 1
+        self.returned = False
         self.bar.update()
 
     def check_is_due(self) -> bool:
@@ -322,13 +297,29 @@ class _Descent:
         if self.objective.floats:
             with np.errstate(over="ignore", invalid="ignore"):  # the loss finds an overflow
                 self.Z -= self.objective.execution.sum(self.Z, axis=0) / len(self.Z)
-        loss = self.or_after_return(self.objective.loss)
-        self.report.iterations.append(self.report.n_iter)
-        self.report.losses.append(loss)
-        self.bar.set_postfix(loss=f"{loss:.4f}")
+        loss = self.record_loss()
         layout = self.in_given_order() if self.callbacks else self.Z
         answers = [callback(self.report.n_iter, loss, layout) for callback in self.callbacks]  # call all of them
         return any(answers)
+
+    def record_loss(self) -> float:
+        loss = self.or_after_return(self.objective.loss)
+        self.report.iterations.append(self.report.n_iter)
+        self.report.losses.append(loss)
+        self.returned = False
+        self.bar.set_postfix(loss=f"{loss:.4f}")
+        return loss
+
+    def record_end(self) -> None:
+        """Record the loss of the final layout, unless it is the last one recorded."""
+        if self.report.iterations[-1:] == [self.report.n_iter] and not self.returned:
+            return
+        state, damping = self.objective.state, self.damping
+        if self.returned:
+            self.objective.reset()  # charges belong to positions
+        self.record_loss()
+        if self.damping == damping:  # the layout has not overflowed: nothing else depends on this loss
+            self.objective.restore(*state)
 
     def has_diverged(self) -> bool:
         """Return whether the loss is much higher than with all points in one place, and higher than it was before.
@@ -360,6 +351,7 @@ class _Descent:
         """Return to the accepted layout, and continue with steps half as long."""
         self.damping /= 2
         self.n_still = 0
+        self.returned = True
         self.optimizer.reset()
         self.Z = self.accepted[1].copy()
 

@@ -22,12 +22,23 @@ class Normalization(Protocol):
     """Interface between the objective and a normalisation."""
 
     sums: ChargeSums
+    charges: Array | None
+
+    @property
+    def potential(self) -> Array | None:
+        """Potential f; None if Q has none, and before the first layout."""
 
     def repulsion(self, Z: Array, row_sums: Array) -> Array:
         """Return n times the gradient (n, d) of the loss term of the normalisation; `row_sums` belong to P."""
 
     def value(self, Z: Array, row_sums: Array) -> float:
         """Return n times the loss term of the normalisation; `row_sums` belong to P."""
+
+    def refine(self) -> None:
+        """Compute sums more accurately from now on, if Q has a potential."""
+
+    def solve_potential(self, Z: Array, tol: float, max_steps: int) -> float | None:
+        """Bring the row sums of Q within `tol` of 1; return the largest deviation, or None if Q has no potential."""
 
     def permute(self, order: Any) -> None:
         """Apply the permutation `order` to the points."""
@@ -75,6 +86,9 @@ class DoublyStochastic:
         total = execution.sum(charges * self._field(Z, charges)[0])
         return float(total - 2.0 * execution.sum(np.log(charges)) - charges.size)
 
+    def refine(self) -> None:
+        self.sums = self.sums.refined()
+
     def solve_potential(self, Z: Array, tol: float, max_steps: int) -> float:
         """Take Sinkhorn steps until every row sum of Q is within `tol` of 1; return the largest deviation from 1."""
         charges = self.warm_charges(Z)
@@ -119,11 +133,30 @@ def step_of_charges(
     return new_charges, repulsion
 
 
-class TotalNormalized:
-    """Q_ij = n k_ij / sum_{k != l} k_kl, without a diagonal (t-SNE, symmetric SNE)."""
+class WithoutState:
+    """Base class of normalisations that depend on the layout alone: no potential, and nothing to remember."""
+
+    charges: Array | None = None
+    potential: Array | None = None
 
     def __init__(self, sums: ChargeSums) -> None:
         self.sums = sums
+
+    def refine(self) -> None:
+        """Do nothing."""
+
+    def solve_potential(self, Z: Array, tol: float, max_steps: int) -> None:
+        """Do nothing."""
+
+    def permute(self, order: Any) -> None:
+        """Do nothing."""
+
+    def reset(self) -> None:
+        """Do nothing."""
+
+
+class TotalNormalized(WithoutState):
+    """Q_ij = n k_ij / sum_{k != l} k_kl, without a diagonal (t-SNE, symmetric SNE)."""
 
     def repulsion(self, Z: Array, row_sums: Array) -> Array:
         phi, slope = self.sums.of_others(Z, np.ones(Z.shape[0]))
@@ -140,18 +173,9 @@ class TotalNormalized:
             total = execution.sum(np.exp(log_phi - largest))
         return float(execution.sum(row_sums)) * (largest + float(np.log(total / Z.shape[0])))
 
-    def permute(self, order: Any) -> None:
-        """Do nothing: there is no state."""
 
-    def reset(self) -> None:
-        """Do nothing: there is no state."""
-
-
-class RowNormalized:
+class RowNormalized(WithoutState):
     """Q_ij = k_ij / sum_{l != i} k_il, without a diagonal (SNE)."""
-
-    def __init__(self, sums: ChargeSums) -> None:
-        self.sums = sums
 
     def repulsion(self, Z: Array, row_sums: Array) -> Array:
         phi, slope = self.sums.of_others(Z, np.ones(Z.shape[0]))
@@ -161,9 +185,3 @@ class RowNormalized:
     def value(self, Z: Array, row_sums: Array) -> float:
         phi, _ = self.sums.of_others(Z, np.ones(Z.shape[0]))
         return float(self.sums.execution.sum(row_sums * log_of_others(Z, phi, self.sums)))
-
-    def permute(self, order: Any) -> None:
-        """Do nothing: there is no state."""
-
-    def reset(self) -> None:
-        """Do nothing: there is no state."""

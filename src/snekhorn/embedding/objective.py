@@ -30,7 +30,7 @@ from .affinity_rows import AffinityRows, ScaledRows
 from .charge_grid import GridState, SumsWithState
 from .charge_sums import OVERFLOW, Array, Kernel
 from .latent import Latent, SumMethod, make_charge_sums
-from .normalizations import DoublyStochastic, Normalization
+from .normalizations import Normalization
 from .springs import Springs
 
 WIDEST = 1e9  # a layout with larger coordinates has diverged
@@ -41,7 +41,14 @@ FINE_MARGINAL = 1e-4  # for smaller tolerances on the row sums of Q, the default
 
 
 def make_objective(
-    P: Any, latent: Latent, *, method: SumMethod, self_loops: bool, symmetric: bool, execution: Execution
+    P: Any,
+    latent: Latent,
+    *,
+    method: SumMethod,
+    self_loops: bool,
+    symmetric: bool,
+    execution: Execution,
+    springs: Springs | None = None,
 ) -> Objective:
     """Build the objective that matches Q with P.
 
@@ -56,12 +63,14 @@ def make_objective(
     symmetric : bool
         Whether P is known to be symmetric.
     execution : Execution
+    springs : Springs or None
+        Springs that hold points.
     """
     P = _matched(P, latent)
     check_no_empty_row(P)
     normalization = latent.normalization(make_charge_sums(method, latent.kernel, execution), self_loops=self_loops)
     dtype = np.float64 if method == "exact" or P.shape[0] <= FEW_POINTS else np.float32
-    return Objective(P, normalization, dtype=dtype, symmetric=symmetric)
+    return Objective(P, normalization, dtype=dtype, symmetric=symmetric, springs=springs)
 
 
 class Objective:
@@ -77,17 +86,25 @@ class Objective:
         Precision of the sums over P.
     symmetric : bool
         Whether P is symmetric. If it is not, its symmetric part is used, because <P, C> depends on nothing else.
+    springs : Springs or None
+        Springs that hold points.
 
     Attributes
     ----------
     stiffness : array of shape (n, 1) or None
         Factor by which steps are shortened; None if no point attracts so much that its steps overshoot.
-    springs : Springs or None
-        Springs that hold points; set after the objective is built.
     """
 
-    def __init__(self, P: Any, normalization: Normalization, *, dtype: Any, symmetric: bool = True) -> None:
-        self.normalization = normalization
+    def __init__(
+        self,
+        P: Any,
+        normalization: Normalization,
+        *,
+        dtype: Any,
+        symmetric: bool = True,
+        springs: Springs | None = None,
+    ) -> None:
+        self.normalization, self.springs = normalization, springs
         self.kernel = normalization.sums.kernel
         self.execution = normalization.sums.execution
         rows = P if isinstance(P, AffinityRows) else AffinityRows.of(P, self.execution)
@@ -105,7 +122,6 @@ class Objective:
         # stochastic, hubs have many times the average mass, and would overshoot further at every iteration.
         hubs = self.kernel is not Kernel.STUDENT and self.execution.max(self.mass) > HUB
         self.stiffness: Array | None = np.maximum(self.mass, 1.0)[:, None] if hubs else None
-        self.springs: Springs | None = None
 
     @property
     def n_points(self) -> int:
@@ -120,7 +136,7 @@ class Objective:
     @property
     def potential(self) -> Array | None:
         """Potential f; None if Q is not doubly stochastic, and before the first layout."""
-        return self.normalization.potential if isinstance(self.normalization, DoublyStochastic) else None
+        return self.normalization.potential
 
     def gradient(self, Z: Array, exaggeration: float = 1.0) -> Array:
         """Return n times the gradient (n, d) of the loss, with the attraction multiplied by `exaggeration`."""
@@ -176,10 +192,8 @@ class Objective:
 
         Return None for a Q that is not doubly stochastic and has no potential.
         """
-        if not isinstance(self.normalization, DoublyStochastic):
-            return None
         if marginal_tol < FINE_MARGINAL:
-            self.normalization.sums = self.normalization.sums.refined()
+            self.normalization.refine()
         return self.normalization.solve_potential(Z, marginal_tol, SINKHORN_STEPS)
 
     def permute(self, order: NDArray[np.intp]) -> None:
@@ -193,14 +207,12 @@ class Objective:
     @property
     def state(self) -> tuple[Array | None, GridState | None]:
         """Charges of a doubly stochastic Q, and the state of the grid: what the next gradient depends on, beside P."""
-        charges = self.normalization.charges if isinstance(self.normalization, DoublyStochastic) else None
         sums = self.normalization.sums
-        return charges, sums.state if isinstance(sums, SumsWithState) else None
+        return self.normalization.charges, sums.state if isinstance(sums, SumsWithState) else None
 
     def restore(self, charges: Array | None, grid: GridState | None) -> None:
         """Continue from a state."""
-        if isinstance(self.normalization, DoublyStochastic):
-            self.normalization.charges = charges
+        self.normalization.charges = charges
         if grid is not None and isinstance(self.normalization.sums, SumsWithState):
             self.normalization.sums.restore(grid)
 

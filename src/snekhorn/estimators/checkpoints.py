@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator
 
 from ..affinities.affinity import Affinity
 from ..embedding.charge_grid import GridState
-from ..embedding.descent import DescentState
+from ..embedding.descent_state import DescentState
 from ..embedding.mesh import MeshState
 from ..errors import InputError
 from ..geometry.column_statistics import ROWS_AT_ONCE

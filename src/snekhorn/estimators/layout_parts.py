@@ -15,6 +15,7 @@ from ..embedding.initial_layout import pca_layout, random_layout, spectral_layou
 from ..embedding.latent import choose_method
 from ..embedding.objective import Objective, make_objective
 from ..embedding.schedule import Schedule, make_schedule
+from ..embedding.springs import Springs
 from ..runtime.execution import Execution, choose_execution
 from ..runtime.memory import limited_memory
 from .embedding_input import EmbeddingInput
@@ -103,8 +104,14 @@ class LayoutParts(EmbeddingInput):
             return spectral_layout(P, self.n_components)
         return pca_layout(X, self.n_components, execution=choose_execution(self.n_jobs))
 
-    def make_objective(self, P: Any, execution: Execution) -> Objective:
-        """Return the objective of the layout of P."""
-        method = choose_method(self.method, P.shape[0], self.n_components)
-        loops, symmetric = self.latent_self_loops, self.is_symmetric
-        return make_objective(P, self.latent, method=method, self_loops=loops, symmetric=symmetric, execution=execution)
+    def make_objective(self, P: Any, execution: Execution, springs: Springs | None = None) -> Objective:
+        """Return the objective of the layout of P, perhaps with springs that hold points."""
+        return make_objective(
+            P,
+            self.latent,
+            method=choose_method(self.method, P.shape[0], self.n_components),
+            self_loops=self.latent_self_loops,
+            symmetric=self.is_symmetric,
+            execution=execution,
+            springs=springs,
+        )

@@ -225,7 +225,7 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
 
     @one_blas_thread()
     def _fit(self, X: Any, *, align: Any, align_rows: Any, pull: float) -> None:
-        X, earlier = self._checked(X, align, align_rows, pull)
+        X, earlier = self.checked_for_fit(X, align=align, align_rows=align_rows, pull=pull)
         n, execution = count_points(X), choose_execution(self.n_jobs)
         affinity = self.make_affinity(n)
         checkpoint = Checkpoint.open(self, partial(fingerprint, X), n, earlier)
@@ -233,30 +233,27 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         self._keep_report_of(affinity)
         start = checkpoint.load("layout")
         Z = self._first_layout(X, P, earlier, execution) if start is None else start.Z
-        objective = self.make_objective(P, execution)
-        if earlier is not None:
-            objective.springs = earlier.springs(execution)
+        objective = self.make_objective(P, execution, None if earlier is None else earlier.springs(execution))
         Z, report = self._descend(objective, Z, self.schedule(), start=start, keep=checkpoint.keep)
         self._finish(X, P, objective, Z if earlier is None else earlier.aligned(Z, execution), report)
 
-    def _checked(self, X: Any, align: Any, align_rows: Any, pull: float) -> tuple[Any, EarlierLayout | None]:
+    def checked_for_fit(
+        self, X: Any, *, align: Any = None, align_rows: Any = None, pull: float = 0.0
+    ) -> tuple[Any, EarlierLayout | None]:
         """Check everything before the long work; return X in memory, and the earlier layout."""
-        unread = self.unread_points(X)
-        if unread is not None:  # reading takes long, so everything else is checked first
-            self.check_parameters()
-            EarlierLayout.checked(align, align_rows, pull, (len(unread), self.n_components), unread.dtype)
-            self.check_resources(unread)
-        X = self.checked_input(X)
         self.check_parameters()
-        shape = (count_points(X), self.n_components)
+        unread = self.unread_points(X)  # reading takes long, so everything else is checked first
+        points = self.checked_input(X) if unread is None else unread
+        shape = (count_points(points), self.n_components)
         if not isinstance(self.init, str):
             check_layout(self.init, shape)
-        earlier = EarlierLayout.checked(align, align_rows, pull, shape, getattr(X, "dtype", float))
-        if unread is None:
-            self.check_resources(X)
-        if self.starts_from_pca and not isinstance(X, tuple):
-            check_squares(X)
-        return X, earlier
+        earlier = EarlierLayout.checked(align, align_rows, pull, shape, getattr(points, "dtype", float))
+        self.check_resources(points)
+        if unread is not None:
+            points = self.checked_input(X)
+        if self.starts_from_pca and not isinstance(points, tuple):
+            check_squares(points)
+        return points, earlier
 
     def _first_layout(self, X: Any, P: Any, earlier: EarlierLayout | None, execution: Execution) -> NDArray[Any]:
         """Return the initial layout: `init`, at the earlier positions if a pull keeps them."""
@@ -282,10 +279,9 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         assert affinity is not None
         P = affinity.fit_transform(points)
         self._keep_report_of(affinity)
-        objective = self.make_objective(P, execution)
-        if pull:
-            strengths = np.where(np.arange(n) < n_old, pull, 0.0)
-            objective.springs = Springs(Z.copy(), strengths, execution, free=False)
+        strengths = np.where(np.arange(n) < n_old, pull, 0.0)
+        springs = Springs(Z.copy(), strengths, execution, free=False) if pull else None
+        objective = self.make_objective(P, execution, springs)
         place_again = partial(self.placed_again, n_old=n_old, P=P, objective=objective)
         Z, report = self._descend(objective, Z, self.schedule().settling(max_iter), between=place_again)
         if report.reason == Stop.MAX_ITER.value:

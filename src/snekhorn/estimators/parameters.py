@@ -18,7 +18,7 @@ from ..embedding.descent import Callback
 from ..embedding.latent import Latent
 from ..embedding.schedule import OptimizerName
 from ..errors import InputError, InputTypeError, NumericalOverflowError, did_you_mean
-from ..geometry.costs import count_neighbors
+from ..geometry.costs import check_neighbors
 from ..geometry.distance_metrics import check_metric
 from ..runtime.checks import (
     check_choice,
@@ -127,7 +127,7 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         check_count(self.n_components, "n_components", largest=3)
         check_perplexity(self.perplexity)
         check_metric(self.metric)
-        count_neighbors(self.n_neighbors, 2, self.perplexity)  # raises if it is not a number of neighbours
+        check_neighbors(self.n_neighbors)
         self._check_balance()
         check_choice(self.self_loops, "self_loops", (True, False))
         check_choice(self.latent_self_loops, "latent_self_loops", (True, False))

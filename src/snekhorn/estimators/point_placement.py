@@ -16,7 +16,7 @@ from ..embedding.affinity_rows import ENTRIES_AT_ONCE, strongest_neighbors
 from ..embedding.charge_sums import ROUGH_SUMS, Array
 from ..embedding.descent import EmbeddingReport
 from ..embedding.latent import choose_method
-from ..embedding.objective import Objective
+from ..embedding.objective import SINKHORN_STEPS, Objective
 from ..embedding.placing import frozen_field, place
 from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY
 from ..geometry.neighbor_index import NeighborIndex
@@ -84,7 +84,7 @@ class PointPlacement(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LayoutPa
         """
         execution = objective.execution
         placed: Array = Z.copy()
-        objective.solve_potential(Z, self.marginal_tol)
+        objective.normalization.solve_potential(Z, self.marginal_tol, SINKHORN_STEPS)  # a finished layout's grid is slow
         method = choose_method(self.method, len(Z), Z.shape[1])
         field = frozen_field(Z, objective.potential, self.latent, method, execution)
         k = int(np.ceil(NEIGHBORS_PER_PERPLEXITY * self.perplexity_))

@@ -23,6 +23,7 @@ FULL_BYTES = 36
 FULL_MATCHED_BYTES = 8  # additional memory if the diagonal of P is dropped or its rows are scaled
 MATCHED_BYTES = 12  # the same for a sparse P, ...
 ASYMMETRIC_BYTES = 12  # ... and additional memory if the mean of P and its transpose is computed
+LONG_SUMS = "sums over all pairs"  # in a warning that a sweep shows only once
 MANY_POINTS = 20_000  # with more points, direct sums over all pairs take minutes
 PAIRS_PER_SECOND = 1.7e9  # per thread
 
@@ -114,7 +115,7 @@ def warn_of_long_sums(name: str, n: int, n_components: int, max_iter: int, execu
     minutes = max(round(60.0 * hours), 1)
     duration = f"{hours:.0f} hours" if hours >= 2.0 else f"{minutes} minute{'s' * (minutes > 1)}"
     warn(
-        f"{name}: sums over all pairs of {n:,} points in {n_components} dimension{'s' * (n_components > 1)} may take "
+        f"{name}: {LONG_SUMS} of {n:,} points in {n_components} dimension{'s' * (n_components > 1)} may take "
         f"{duration} with max_iter={max_iter}; use method='auto', lower max_iter, or use a sample of the points."
     )
 

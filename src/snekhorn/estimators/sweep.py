@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
@@ -11,17 +12,14 @@ from sklearn.base import clone
 
 from ..affinities.affinity import Affinity
 from ..affinities.symmetric_entropic import SymmetricEntropicAffinity
-from ..embedding.latent import choose_method
 from ..errors import InputError, InputTypeError
-from ..geometry.costs import count_neighbors, search_neighbors
-from ..geometry.distance_metrics import whitened
-from ..geometry.inputs import check_layout, check_squares
+from ..geometry.inputs import check_layout
 from ..runtime.checks import check_perplexity, check_positive
 from ..runtime.execution import choose_execution, one_blas_thread
 from ..runtime.memory import limited_memory
 from ..runtime.settings import offering
 from .neighbor_embedding import NeighborEmbedding
-from .resources import LayoutKind, count_points, require_memory_for_points
+from .resources import LONG_SUMS, count_points
 
 Model = TypeVar("Model", bound=NeighborEmbedding)
 
@@ -73,7 +71,7 @@ def sweep(
     """
     model = clone(model)
     X, start, all_perplexities, all_exaggerations = _checked(model, X, perplexities, exaggerations)
-    affinity = None if model.takes_affinity else _affinity_that_fits(model, X)
+    affinity = None if model.takes_affinity else model.default_affinity(count_points(X))
     costs = X
     if affinity is not None and len(all_perplexities) > 1:
         costs = _share_work(affinity, X)
@@ -87,7 +85,9 @@ def sweep(
                 start = model.initial_layout(X, P)
         for exaggeration in all_exaggerations:
             one = clone(model).set_params(perplexity=perplexity, exaggeration=exaggeration)
-            one.set_params(affinity="precomputed", init=start).fit(P)
+            with warnings.catch_warnings():  # one warning is enough, before the affinity is computed
+                warnings.filterwarnings("ignore", message=f".*{LONG_SUMS}")
+                one.set_params(affinity="precomputed", init=start).fit(P)
             if affinity is not None:
                 one.affinity_report_, one.perplexity_ = affinity.report_, affinity.perplexity_
             yield one
@@ -117,11 +117,8 @@ def _checked(
     for name, values in (("perplexity", perplexities), ("exaggeration", exaggerations)):
         found.append([getattr(model, name)] if values is None else _distinct(values, name))
         model.set_params(**{name: found[-1][-1]})
-    model.check_parameters()
-    X = model.checked_input(X)
+    X, _ = model.checked_for_fit(X)
     start = None if isinstance(model.init, str) else check_layout(model.init, (count_points(X), model.n_components))
-    if model.starts_from_pca and not isinstance(X, tuple):
-        check_squares(X)
     return X, start, *found
 
 
@@ -136,17 +133,6 @@ def _distinct(values: Any, name: str) -> list[float]:
     return found
 
 
-def _affinity_that_fits(model: NeighborEmbedding, X: Any) -> Affinity:
-    """Return the affinity of the model; raise if it or its layout does not fit into memory."""
-    affinity = model.default_affinity(count_points(X))
-    latent, n = model.latent, count_points(X)
-    exact = choose_method(model.method, n, model.n_components) == "exact"
-    layout = LayoutKind(latent.normalized != "rows", latent.doubly_stochastic, exact=exact)
-    with limited_memory(model.max_memory):
-        require_memory_for_points(X, affinity, layout)
-    return affinity
-
-
 def _share_work(affinity: Affinity, X: Any) -> Any:
     """Return what the affinities of all perplexities are computed from, and let each start from the previous one.
 
@@ -156,9 +142,7 @@ def _share_work(affinity: Affinity, X: Any) -> Any:
         affinity.set_params(warm_start=True)
     if affinity.n_neighbors is None or affinity.metric == "precomputed" or isinstance(X, tuple):
         return X
-    execution = choose_execution(affinity.n_jobs)
-    points, metric = whitened(X, affinity.metric, execution)
-    n = X.shape[0]
-    k = count_neighbors(affinity.n_neighbors, n, affinity.graph_perplexity())
+    with one_blas_thread():
+        graph = affinity.costs_of(X, choose_execution(affinity.n_jobs))
     affinity.set_params(metric="precomputed")
-    return search_neighbors(points, k or n - 1, metric, execution)
+    return graph

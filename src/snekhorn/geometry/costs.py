@@ -53,15 +53,23 @@ def build_cost(X: Any, *, metric: str, n_neighbors: int | str | None, perplexity
     return cost
 
 
-def count_neighbors(n_neighbors: int | str | None, n: int, perplexity: float) -> int | None:
-    """Return the number of neighbours that `n_neighbors` asks for, or None for the full matrix."""
-    if n_neighbors is None:
-        return None
+def check_neighbors(n_neighbors: Any) -> None:
+    """Raise unless `n_neighbors` is None, "auto" or a whole number of at least 1."""
     if isinstance(n_neighbors, str):
         if n_neighbors != "auto":
             raise InputError(f"n_neighbors must be None, 'auto' or a whole number, got {n_neighbors!r}.")
+    elif n_neighbors is not None:
+        check_count(n_neighbors, "n_neighbors")
+
+
+def count_neighbors(n_neighbors: int | str | None, n: int, perplexity: float) -> int | None:
+    """Return the number of neighbours that `n_neighbors` asks for, or None for the full matrix."""
+    check_neighbors(n_neighbors)
+    if n_neighbors is None:
+        return None
+    if isinstance(n_neighbors, str):
         return int(min(n - 1.0, np.ceil(NEIGHBORS_PER_PERPLEXITY * check_perplexity(perplexity))))
-    return min(n - 1, check_count(n_neighbors, "n_neighbors"))
+    return min(n - 1, int(n_neighbors))
 
 
 def graph_bytes(X: Any, k: int, metric: str, n_threads: int) -> float:

@@ -12,7 +12,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from .checks import check_jobs
+from .interrupts import delayed_interrupts
 from .progress import counted
 
 MIN_WORK_FOR_THREADS = 100_000  # with less work, starting the threads costs more than they save
@@ -98,10 +99,12 @@ class Threads:
             result = task()
             _make_calls(calls)
         finally:
-            calls.clear()  # after an error; a helper that is cancelled below may keep the deque for a while
-            for helper in helpers:
-                if not helper.cancel():  # it has started
-                    helper.result()
+            with delayed_interrupts():  # no helper may write into the caller's arrays after the return
+                calls.clear()  # after an error; a helper that is cancelled below may keep the deque for a while
+                started = [helper for helper in helpers if not helper.cancel()]
+                wait(started)
+            for helper in started:
+                helper.result()
         return result
 
     def run_in_order(self, loop: Callable[..., Result], *args: Any) -> Result:

@@ -140,6 +140,17 @@ def test_few_points_are_laid_out_by_the_client():
 
 
 @pytest.mark.usefixtures("two_workers")
+def test_a_precomputed_affinity_of_few_points():
+    X, settings = unequal_groups(400), {"max_iter": 60, "affinity": "precomputed"}
+    P = snekhorn.affinities.SymmetricEntropicAffinity().fit_transform(X)
+    want = snekhorn.TSNEkhorn(**settings).fit(P)
+    found = snekhorn.dask.TSNEkhorn(max_iter=20).fit(in_chunks(X)).set_params(**settings).fit(in_chunks(P))
+    np.testing.assert_array_equal(found.embedding_, want.embedding_)
+    assert not hasattr(found, "affinity_report_")  # of the fit before
+    np.testing.assert_array_equal(found.to_local().embedding_, want.embedding_)
+
+
+@pytest.mark.usefixtures("two_workers")
 def test_callbacks_stop_the_descent():
     seen = []
 

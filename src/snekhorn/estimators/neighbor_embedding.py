@@ -338,7 +338,7 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         self.n_iter_, self.report_ = report.n_iter, report
         self.affinity_ = P
         self.keep_reference(X)
-        self.embedding_ = Z.astype(self._reference.dtype)
+        self.embedding_ = Z.astype(self._layout_dtype)
 
     def _keep_report_of(self, affinity: Affinity | None) -> None:
         """Keep the report of the affinity, and the perplexity for new points."""

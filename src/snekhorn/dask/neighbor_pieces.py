@@ -63,7 +63,8 @@ def graph_in_pieces(
 
     indptr = np.arange(0, n * k + 1, k, dtype=index_type)
     edges, values = EdgeArray(index_type, parts=indices), EdgeArray(points.dtype, parts=costs)
-    return PiecedGraph(indptr, edges, values, workers, recall, search_among, starts=workers.starts(indptr))
+    known: dict[str, Any] = {"recall": recall, "search_among": search_among, "checked": True}
+    return PiecedGraph(indptr, edges, values, workers, starts=workers.starts(indptr), **known)
 
 
 def _lists(points: PointPieces, k: int, metric: str, workers: Workers) -> tuple[list[Any], float]:

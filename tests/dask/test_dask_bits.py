@@ -9,7 +9,7 @@ import snekhorn
 import snekhorn.dask
 from snekhorn.embedding import descent
 from snekhorn.errors import NumericalOverflowError
-from snekhorn.geometry.column_statistics import ROWS_AT_ONCE
+from snekhorn.geometry.column_statistics import ROWS_PER_BLOCK
 
 from .clusters import SETTINGS, N, in_chunks, local_cluster, unequal_groups, work_as_for_many_points
 
@@ -41,7 +41,7 @@ def test_two_workers(many, monkeypatch):
 def test_points_in_several_pieces(monkeypatch):
     """Fewer points fit into one piece, because pieces end at multiples of a block of rows."""
     work_as_for_many_points(monkeypatch)
-    X = unequal_groups(2 * ROWS_AT_ONCE + 1000)
+    X = unequal_groups(2 * ROWS_PER_BLOCK + 1000)
     settings = {**SETTINGS, "max_iter": 2}
     want = snekhorn.TSNEkhorn(**settings).fit(X)
     _check_same(snekhorn.dask.TSNEkhorn(**settings).fit(in_chunks(X)), want)

@@ -117,7 +117,7 @@ def _lists_in_clusters(points: PointPieces, k: int, metric: str, frame: Frame, w
         found += batch.send([batch.add(search_tasks.lists_by_clusters, parts, common, clusters, piece=i)])
     short = np.concatenate(workers.fetch([workers.submit(search_tasks.incomplete, lists) for lists in found]))
     if short.size:  # the clusters held too few points
-        found.append(workers.submit(_same_lists, _exact_lists_of(points, np.sort(short), k, metric, frame)))
+        found.append(workers.share(_exact_lists_of(points, np.sort(short), k, metric, frame)).future)
     cut = [workers.submit(search_tasks.by_rows, lists, list(workers.ranges)) for lists in found]
     index_type = np.dtype(sparse.get_index_dtype(maxval=points.shape[0]))
     return workers.map_pieces(search_tasks.lists_of_rows, Pieces(workers.split(cut, len(workers.ranges))), index_type)
@@ -183,7 +183,3 @@ def _exact_lists_of(points: PointPieces, rows: NDArray[np.intp], k: int, metric:
     own[~own.any(axis=1), -1] = True  # equal to more than k other points
     indices, squared = (values[~own].reshape(rows.size, k) for values in (indices, squared))
     return SomeLists(rows, indices, squared)
-
-
-def _same_lists(lists: SomeLists) -> SomeLists:
-    return lists

@@ -26,7 +26,7 @@ from ..embedding.charge_grid import GridState
 from ..embedding.descent import DescentState
 from ..embedding.mesh import MeshState
 from ..errors import InputError
-from ..geometry.column_statistics import ROWS_AT_ONCE
+from ..geometry.column_statistics import ROWS_PER_BLOCK
 from ..geometry.costs import NeighborGraph
 from ..geometry.distance_metrics import whitened
 from ..geometry.neighbor_search import graph_of_lists
@@ -316,8 +316,8 @@ def fingerprint(X: Any) -> str:
 
 def block_hashes(array: NDArray[Any]) -> list[bytes]:
     """Return the hashes of blocks of rows, so that the rows may be in several places."""
-    starts = range(0, len(array), ROWS_AT_ONCE) if array.ndim else [0]
-    blocks = (np.ascontiguousarray(np.atleast_1d(array)[start : start + ROWS_AT_ONCE]) for start in starts)
+    starts = range(0, len(array), ROWS_PER_BLOCK) if array.ndim else [0]
+    blocks = (np.ascontiguousarray(np.atleast_1d(array)[start : start + ROWS_PER_BLOCK]) for start in starts)
     return [hashlib.blake2b(block.view(np.uint8).data, digest_size=16).digest() for block in blocks]
 
 

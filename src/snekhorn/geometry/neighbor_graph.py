@@ -21,7 +21,7 @@ from .graph_unions import Rows, both_ways, joined
 
 MANY_POINTS = 100_000  # passes over larger graphs are memory-bound, so a local order of the points pays off
 ROUNDING = 1e-5  # relative to the largest cost, for any dtype: many neighbour searches work in float32
-ROWS_AT_ONCE = 2**13  # rows mapped by a formula at a time; more take more memory, fewer more calls
+MAPPED_AT_ONCE = 2**13  # rows mapped by a formula at a time; more take more memory, fewer more calls
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,8 @@ class NeighborGraph:
     def map_pairs(self, formula: PairFormula, *, self_loops: bool) -> sparse.csr_matrix:
         """Compute a sparse matrix from ``formula(C_ij, i, j)`` on the edges; a self-loop costs 0."""
         points, degrees, entries = np.arange(self.n_points), self.degrees, self.new_entries()
-        for start in range(0, self.n_points, ROWS_AT_ONCE):
-            block = slice(start, start + ROWS_AT_ONCE)
+        for start in range(0, self.n_points, MAPPED_AT_ONCE):
+            block = slice(start, start + MAPPED_AT_ONCE)
             edges = slice(self.indptr[start], self.indptr[points[block][-1] + 1])
             rows = np.repeat(points[block], degrees[block])
             entries[edges] = formula(self.costs[edges], rows, self.indices[edges])

@@ -170,8 +170,8 @@ class DaskEmbedding(NeighborEmbedding):
             Z = self.initial_layout(points, P)
         objective = make_pieced_objective(P, self.latent.kernel)
         del affinity, points, P  # which frees memory of the workers
-        how = {"start": start, "keep": checkpoint.keep, "steps": take_steps_on_workers}
-        Z, report = self._descend(objective, Z, self.schedule(), **how)
+        how = {"start": start, "steps": take_steps_on_workers}
+        Z, report = self._descend(objective, Z, self.schedule(), checkpoint, **how)
         self._finish(X, None, objective, Z, report)
 
     def keep_reference(self, X: Any) -> None:

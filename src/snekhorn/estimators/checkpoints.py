@@ -13,6 +13,8 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,7 @@ from ..geometry.neighbor_search import graph_of_lists
 from ..io.npz_archive import MODEL_HEADER, NpzArchive, open_bounded, write_npz
 from ..io.safe_output import TEMPORARY, replacing
 from ..runtime.execution import Execution
+from ..runtime.interrupts import delayed_interrupts
 from ..runtime.progress import note
 from ..runtime.settings import settings_of_result
 from ..runtime.user_warnings import warn
@@ -45,6 +48,8 @@ from .saved_models import MAX_HEADER
 FORMAT = 2
 SECONDS = 60.0  # between two states of the descent; a larger value loses more work, a smaller one takes more time
 SHARE = 0.05  # largest share of the time that writing states takes; a state of many points takes seconds
+UNFINISHED = f"{TEMPORARY}checkpoint-"  # start of the names of files that are not complete yet
+ABANDONED = 3600.0  # seconds without a change after which such a file is removed; writing one changes it all the time
 STAGES = ("neighbors", "affinity", "layout")
 
 
@@ -141,6 +146,7 @@ class Checkpoint:
             "layout": Record({**DESCENT, "optimizer": steps}, build_descent_state),
         }
         self._written_at, self._took = time.monotonic(), 0.0
+        self._kept: DescentState | None = None  # state of the last check, until it is stored
 
     @classmethod
     def open(
@@ -155,8 +161,7 @@ class Checkpoint:
         folder = Path(model.checkpoint)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            for left in folder.glob(f"{TEMPORARY}*"):  # a process that was killed could not remove them
-                left.unlink(missing_ok=True)
+            _remove_unfinished(folder)
         except OSError as error:
             raise InputError(
                 f"the checkpoint {folder} is not usable ({error.strerror}); name another folder."
@@ -203,7 +208,7 @@ class Checkpoint:
         state = self._contents[stage].pack(value, "", arrays)
         header = json.dumps({"format": FORMAT, "run": self._run, "state": state})
         try:
-            with replacing(self._path(stage)) as file:
+            with replacing(self._path(stage), UNFINISHED) as file:
                 write_npz(file, {MODEL_HEADER: header}, arrays)
                 with open(file, "rb+") as written:
                     os.fsync(written.fileno())  # before it replaces the last state, which may be needed otherwise
@@ -211,13 +216,23 @@ class Checkpoint:
             warn(f"the checkpoint was not written, and the fit goes on without it: {error}")
 
     def keep(self, state: DescentState) -> None:
-        """Store the state of the descent if the last one is old enough."""
+        """Store the state of the descent if the last one is old enough; otherwise copy it, for `store_kept`."""
         start = time.monotonic()
         if start - self._written_at < max(SECONDS, self._took / SHARE):
+            self._kept = deepcopy(state)  # the descent changes its arrays in place
             return
+        self._kept = state  # for an interrupt while it is written
         self.store("layout", state)
+        self._kept = None
         self._written_at = time.monotonic()
         self._took = self._written_at - start
+
+    def store_kept(self) -> None:
+        """Store the state of the last check after an interrupt; further interrupts do not stop this."""
+        if self._kept is not None:
+            with suppress(KeyboardInterrupt), delayed_interrupts():
+                self.store("layout", self._kept)
+            self._kept = None
 
     def fit_affinity(self, affinity: Affinity, X: Any, execution: Execution) -> Any:
         """Compute the affinity of X, store it, and return it; start from what is stored."""
@@ -269,9 +284,20 @@ class NoCheckpoint:
     def keep(self, state: DescentState) -> None:
         """Forget the state."""
 
+    def store_kept(self) -> None:
+        """Store nothing, because nothing is kept."""
+
     def fit_affinity(self, affinity: Affinity, X: Any, execution: Execution) -> Any:
         """Compute the affinity of X."""
         return affinity.fit_transform(X)
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """Remove the files that processes could not complete because they were killed, but none that is being written."""
+    for file in folder.glob(f"{UNFINISHED}*"):
+        with suppress(FileNotFoundError):  # completed or removed by its own process
+            if time.time() - file.stat().st_mtime > ABANDONED:
+                file.unlink()
 
 
 def stages_in(folder: Path) -> list[str]:

@@ -23,7 +23,7 @@ from ..runtime.checks import check_count
 from ..runtime.execution import Execution, choose_execution, one_blas_thread
 from ..runtime.interrupts import delayed_interrupts
 from ..runtime.memory import limited_memory
-from .checkpoints import Checkpoint, fingerprint
+from .checkpoints import Checkpoint, NoCheckpoint, fingerprint
 from .earlier_layout import EarlierLayout, check_pull
 from .html_representation import FittedRepresentation
 from .layout_warnings import warn_of_layout
@@ -100,9 +100,9 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
     verbose : bool, default=False
         Whether to show progress.
     checkpoint : str, path or None, default=None
-        Folder in which `fit` stores its state: the neighbours, the affinity and, about once a minute, the descent. If
-        the process ends early, the same call resumes from the folder, and returns the same bits as without a break. The
-        folder remains, so that you can delete it when you have the results.
+        Folder in which `fit` stores its state: the neighbours, the affinity and, about once a minute and after an
+        interrupt, the descent. If the process ends early, the same call resumes from the folder, and returns the same
+        bits as without a break. The folder remains, so that you can delete it when you have the results.
 
     Attributes
     ----------
@@ -235,7 +235,7 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         objective = self.make_objective(P, execution)
         if earlier is not None:
             objective.springs = earlier.springs(execution)
-        Z, report = self._descend(objective, Z, self.schedule(), start=start, keep=checkpoint.keep)
+        Z, report = self._descend(objective, Z, self.schedule(), checkpoint, start=start)
         self._finish(X, P, objective, Z if earlier is None else earlier.aligned(Z, execution), report)
 
     def _checked(self, X: Any, align: Any, align_rows: Any, pull: float) -> tuple[Any, EarlierLayout | None]:
@@ -286,7 +286,7 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
             strengths = np.where(np.arange(n) < n_old, pull, 0.0)
             objective.springs = Springs(Z.copy(), strengths, execution, free=False)
         place_again = partial(self.placed_again, n_old=n_old, P=P, objective=objective)
-        Z, report = self._descend(objective, Z, self.schedule().settling(max_iter), between=place_again)
+        Z, report = self._descend(objective, Z, self.schedule().settling(max_iter), NoCheckpoint(), between=place_again)
         if report.reason == Stop.MAX_ITER.value:
             report.stop(Stop.EXTENDED)
         self._finish(points, P, objective, Z, report)
@@ -307,13 +307,20 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
             )
 
     def _descend(
-        self, objective: Objective, Z: NDArray[Any], schedule: Schedule, **how: Any
+        self,
+        objective: Objective,
+        Z: NDArray[Any],
+        schedule: Schedule,
+        checkpoint: Checkpoint | NoCheckpoint,
+        **how: Any,
     ) -> tuple[NDArray[Any], EmbeddingReport]:
         """Minimise the objective from Z; `how` are further arguments of `minimize`."""
         optimizer = make_optimizer(self.optimizer, Z.shape, objective.execution)
-        callbacks = self.callback_list()
+        how = {"callbacks": self.callback_list(), "verbose": self.verbose, "keep": checkpoint.keep, **how}
         with self.remedies_for_overflow():
-            Z, report = minimize(objective, Z, optimizer, schedule, callbacks=callbacks, verbose=self.verbose, **how)
+            Z, report = minimize(objective, Z, optimizer, schedule, **how)
+        if report.interrupted:
+            checkpoint.store_kept()
         report.method = choose_method(self.method, len(Z), self.n_components)
         return Z, report
 

@@ -8,6 +8,7 @@ import numpy as np
 from distributed import Client
 
 from ..errors import MissingMemoryError
+from ..geometry.neighbor_search import search_bytes
 from ..geometry.preprocessing import components_bytes
 from ..runtime.memory import require_memory, size_text
 from ..runtime.memory_budget import CLIENT_POINT, DOUBLE, LAYOUT_POSITION, SINGLE, WORKER, GraphSize
@@ -43,6 +44,27 @@ def require_memory_on_cluster(
             f"{size_text(needed)} needed by each of {n_workers}, but one has only {size_text(limit)}",
             "lower the perplexity",
             "use more workers, or give them more memory",
+        )
+
+
+def require_memory_for_all_points(X: Any, k: int, metric: str, client: Client) -> None:
+    """Raise if a worker cannot search all points X, an array or what has its shape and type, in one task."""
+    limit = least_memory(client)
+    if limit is None:
+        return
+    with reported_losses(client):
+        n_threads = max(client.nthreads().values())
+    n, p = X.shape
+    points = 2.0 * n * p * X.dtype.itemsize  # in pieces and as a whole
+    needed = WORKER + points + search_bytes(X, k, metric, n_threads)
+    if needed > limit:
+        raise MissingMemoryError(
+            f"single precision cannot resolve the distances between neighbours of these {n:,} points, probably because "
+            "of outliers or columns with huge values; each worker would need about "
+            f"{size_text(needed)} to compare all points, but one has only {size_text(limit)}",
+            "rescale the columns or remove outliers",
+            "reduce the columns",
+            "give the workers more memory",
         )
 
 

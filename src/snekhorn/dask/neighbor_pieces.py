@@ -23,6 +23,7 @@ from ..kernels.candidate_ranking import HALF, IGNORED_BITS
 from ..runtime.execution import Threads, one_blas_thread
 from . import search_tasks
 from .graph_pieces import PiecedGraph
+from .memory_checks import require_memory_for_all_points
 from .point_pieces import PointPieces
 from .search_tasks import ClusterSearch, SomeLists
 from .task_batch import TaskBatch
@@ -76,6 +77,7 @@ def _lists(points: PointPieces, k: int, metric: str, workers: Workers) -> tuple[
     lists = _lists_in_clusters(points, k, metric, frame, workers)
     recall = _measure_recall(points, lists, k, metric, frame, workers)
     if recall < LEAST_RECALL:  # groups are so far apart that float32 cannot resolve distances within them
+        require_memory_for_all_points(points, k, metric, workers.client)
         found = workers.submit(search_tasks.lists_of_all, points.parts.parts, k, metric)
         lists = workers.map_pieces(search_tasks.cut_lists, found)
         recall = _measure_recall(points, lists, k, metric, frame, workers)

@@ -189,6 +189,7 @@ def test_points_that_the_workers_cannot_hold_are_refused_before_any_work(monkeyp
 
 
 @pytest.mark.usefixtures("two_workers")
+@pytest.mark.filterwarnings("ignore:.*stopped at max_iter")
 @pytest.mark.parametrize("memory", [254_000_000, 400_000_000], ids=["too little", "enough"])
 def test_points_that_no_worker_can_compare_with_all_others(memory, monkeypatch):
     """As if the search in clusters had found too few neighbours; more workers would not help."""

@@ -24,7 +24,7 @@ SOURCES = {
 }
 AROUND = {"PKG-INFO", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", ".gitignore"}
 LICENCES = {"LICENSE", *(name.removeprefix("snekhorn/") for name in SOURCES if "/LICENSE" in name)}
-EXTRAS = {"anndata", "dask", "html", "zarr", "dev", "bench"}
+EXTRAS = {"anndata", "dask", "zarr", "dev", "bench"}
 
 
 def _run(*command, **options):

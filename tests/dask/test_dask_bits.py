@@ -10,7 +10,7 @@ import snekhorn.dask
 from snekhorn.embedding import descent
 from snekhorn.embedding.objective import HUB
 from snekhorn.errors import NumericalOverflowError
-from snekhorn.geometry.column_statistics import ROWS_AT_ONCE
+from snekhorn.geometry.column_statistics import ROWS_PER_BLOCK
 
 from .clusters import SETTINGS, N, in_chunks, local_cluster, unequal_groups, work_as_for_many_points
 
@@ -42,7 +42,7 @@ def test_two_workers(many, monkeypatch):
 def test_points_in_several_pieces(monkeypatch):
     """Fewer points fit into one piece, because pieces end at multiples of a block of rows."""
     work_as_for_many_points(monkeypatch)
-    X = unequal_groups(2 * ROWS_AT_ONCE + 1000)
+    X = unequal_groups(2 * ROWS_PER_BLOCK + 1000)
     settings = {**SETTINGS, "max_iter": 2}
     want = snekhorn.TSNEkhorn(**settings).fit(X)
     _check_same(snekhorn.dask.TSNEkhorn(**settings).fit(in_chunks(X)), want)
@@ -139,6 +139,17 @@ def test_few_points_are_laid_out_by_the_client():
     X = unequal_groups(400)
     want = snekhorn.TSNEkhorn(max_iter=60).fit(X)
     _check_same(snekhorn.dask.TSNEkhorn(max_iter=60).fit(in_chunks(X)), want)
+
+
+@pytest.mark.usefixtures("two_workers")
+def test_a_precomputed_affinity_of_few_points():
+    X, settings = unequal_groups(400), {"max_iter": 60, "affinity": "precomputed"}
+    P = snekhorn.affinities.SymmetricEntropicAffinity().fit_transform(X)
+    want = snekhorn.TSNEkhorn(**settings).fit(P)
+    found = snekhorn.dask.TSNEkhorn(max_iter=20).fit(in_chunks(X)).set_params(**settings).fit(in_chunks(P))
+    np.testing.assert_array_equal(found.embedding_, want.embedding_)
+    assert not hasattr(found, "affinity_report_")  # of the fit before
+    np.testing.assert_array_equal(found.to_local().embedding_, want.embedding_)
 
 
 @pytest.mark.usefixtures("two_workers")

@@ -1,5 +1,7 @@
 """Bad input is refused before the long work starts, with what to change."""
 
+from functools import partial
+
 import dask
 import dask.array as da
 import numpy as np
@@ -7,11 +9,12 @@ import pytest
 from distributed import Client
 
 import snekhorn
-from snekhorn.dask import TSNEkhorn
+from snekhorn.dask import TSNEkhorn, search_tasks
 from snekhorn.dask.memory_checks import least_memory
+from snekhorn.dask.neighbor_pieces import find_neighbors_on_workers
 from snekhorn.errors import InputError, InputTypeError
 
-from .clusters import in_chunks, local_cluster, unequal_groups
+from .clusters import SETTINGS, in_chunks, local_cluster, unequal_groups, work_as_for_many_points
 
 
 @pytest.fixture
@@ -183,6 +186,25 @@ def test_points_that_the_workers_cannot_hold_are_refused_before_any_work(monkeyp
     monkeypatch.setattr("snekhorn.dask.dask_methods.load_points", lambda *args: pytest.fail("points were loaded"))
     with pytest.raises(InputError, match=r"on the workers for 3,600 points with 2,250 neighbours.*lower the perpl"):
         TSNEkhorn(perplexity=1500).fit(in_chunks(unequal_groups()))
+
+
+@pytest.mark.usefixtures("two_workers")
+@pytest.mark.filterwarnings("ignore:.*stopped at max_iter")
+@pytest.mark.parametrize("memory", [254_000_000, 400_000_000], ids=["too little", "enough"])
+def test_points_that_no_worker_can_compare_with_all_others(memory, monkeypatch):
+    """As if the search in clusters had found too few neighbours; more workers would not help."""
+    work_as_for_many_points(monkeypatch)
+    monkeypatch.setattr("snekhorn.dask.neighbor_pieces.LEAST_RECALL", 1.1)
+    monkeypatch.setattr("snekhorn.dask.memory_checks.least_memory", lambda client: memory)
+    monkeypatch.setattr("snekhorn.dask.pieced_checkpoints.find_neighbors_on_workers", find_neighbors_on_workers)
+    fit = partial(TSNEkhorn(**{**SETTINGS, "max_iter": 1}).fit, in_chunks(unequal_groups()))
+    if memory > 300_000_000:
+        fit()
+        return
+    monkeypatch.setattr(search_tasks, "lists_of_all", lambda *args: pytest.fail("all points were compared"))
+    with pytest.raises(InputError, match=r"cannot resolve the distances.*rescale the columns .*more memory") as found:
+        fit()
+    assert "more workers" not in str(found.value)
 
 
 def test_the_least_memory_of_a_worker():

@@ -98,6 +98,17 @@ def test_options_that_a_cluster_cannot_serve(options, message, folder, monkeypat
     assert ("connecting to" in said) is (len(options) == 2 and options[0] == "--dask")
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1", "tcp://127.0.0.1:port", "nonsense://here"])
+def test_an_address_that_is_none_gives_one_sentence(address, folder):
+    """A process of its own shows what Python says when it ends."""
+    command = [sys.executable, "-m", "snekhorn", *COMMAND, "--dask", address, "--out", "found.npy"]
+    run = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    assert run.returncode == 2, run.stderr
+    connecting, said = run.stderr.splitlines()
+    assert connecting == f"connecting to {address} ..."
+    assert said.startswith(f"error: no Dask scheduler answers at {address!r} (")
+
+
 def test_points_that_the_workers_cannot_hold(folder):
     said = _run(*COMMAND, "--workers", 2, "--max-memory", "400MB", "--out", "found.npy", code=2)
     assert "2 workers need at least 0.5 GiB of memory before they have any data" in said

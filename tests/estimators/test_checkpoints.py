@@ -111,11 +111,45 @@ def test_a_process_that_is_killed_three_times(tmp_path):
         assert killed.returncode == -signal.SIGKILL
         assert stages_in(tmp_path / "state") == expected
         assert not (tmp_path / "Z.npy").exists()
-    assert len(list((tmp_path / "state").iterdir())) == 3  # with what was not complete
+    (unfinished,) = (tmp_path / "state").glob(".snekhorn-checkpoint-*")
+    os.utime(unfinished, (0, 0))  # as if this had happened long ago
     subprocess.run([sys.executable, "run.py", "none", "-1", "Z.npy"], cwd=tmp_path, check=True)
-    assert len(list((tmp_path / "state").iterdir())) == 2
+    assert sorted(file.name for file in (tmp_path / "state").iterdir()) == ["affinity.npz", "layout.npz"]
     whole = TSNEkhorn(perplexity=10, max_iter=300, random_state=0).fit(points)
     np.testing.assert_array_equal(np.load(tmp_path / "Z.npy"), whole.embedding_)
+
+
+def test_files_that_others_are_writing_remain(tmp_path):
+    """Tables of other runs have the same prefix, and another start of the same fit writes the same stages."""
+    names = [".snekhorn-0123.csv", ".snekhorn-checkpoint-0123.npz"]
+    for name in names:
+        (tmp_path / name).write_text("")
+    os.utime(tmp_path / names[0], (0, 0))
+    clone(MODEL).set_params(checkpoint=tmp_path).fit(X)
+    assert sorted(file.name for file in tmp_path.iterdir()) == [*names, "affinity.npz"]
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.filterwarnings("ignore:.*interrupted from the keyboard")
+def test_an_interrupt_stores_the_state_of_the_last_check(tmp_path, monkeypatch):
+    """The first interrupt ends the descent in its third check; another one arrives while the state is written."""
+
+    def interrupt(iteration, loss, layout):
+        if iteration == 150:
+            signal.raise_signal(signal.SIGINT)
+
+    def write(file, texts, arrays):
+        if "Z" in arrays:
+            signal.raise_signal(signal.SIGINT)
+        write_npz(file, texts, arrays)
+
+    model = clone(MODEL).set_params(checkpoint=tmp_path / "state")
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "write_npz", write)
+        assert clone(model).set_params(callbacks=interrupt).fit(X).report_.interrupted
+    checkpoint = checkpoints.Checkpoint.open(model, lambda: checkpoints.fingerprint(X), len(X))
+    assert checkpoint.load("layout").n_iter == 100
+    np.testing.assert_array_equal(model.fit(X).embedding_, clone(MODEL).fit(X).embedding_)
 
 
 @pytest.mark.usefixtures("often")

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from snekhorn.affinities.entropic import KernelRows
 from snekhorn.geometry.costs import DenseCost, NeighborGraph
+from snekhorn.geometry.neighbor_graph import edges_of_rows
 
 from ..helpers import cost_and_mask, dense, graph_cost
 
@@ -104,11 +105,11 @@ def test_a_graph_is_symmetrised_once():
     assert not found.joined(_directed(seed=3)[0]).symmetric
 
 
-def _two_costs(factor, dtype=float, recall=None):
+def _two_costs(factor, dtype=float, **known):
     """A directed graph whose costs above the diagonal are `factor` times those below."""
     C = np.random.default_rng(0).uniform(1.0, 2.0, size=(12, 12))
     C = (C + C.T) * np.where(np.triu(np.ones((12, 12), dtype=bool)), factor, 1.0)
-    return replace(graph_cost(C.astype(dtype), _directed(12)[2]), recall=recall)
+    return replace(graph_cost(C.astype(dtype), _directed(12)[2]), **known)
 
 
 @pytest.mark.parametrize("factor", [100.0, 0.0, 1.001])
@@ -133,8 +134,27 @@ def test_costs_of_a_pair_may_differ_by_rounding(dtype):
 
 
 def test_costs_of_our_own_search_are_not_doubted():
-    found = _matrix(_two_costs(1.001, recall=1.0).symmetrized())
+    found = _matrix(_two_costs(1.001, recall=0.0, checked=True).symmetrized())
     np.testing.assert_array_equal(found, found.T)
+
+
+def test_a_measured_recall_says_nothing_about_the_two_costs_of_a_pair():
+    with pytest.raises(ValueError, match="not symmetric"):
+        _two_costs(1.001, recall=1.0).symmetrized()
+
+
+def test_the_edges_around_points_are_not_doubted():
+    found, _ = _two_costs(1.001, recall=0.0).around(np.arange(12))
+    assert found.symmetric
+
+
+@pytest.mark.parametrize("rows", [[], [7], [11, 3, 3, 0]])
+def test_the_edges_of_some_rows(rows):
+    graph = _directed(12)[0]
+    want = [place for i in rows for place in range(graph.indptr[i], graph.indptr[i + 1])]
+    found = edges_of_rows(graph.indptr, np.array(rows, dtype=np.intp))
+    np.testing.assert_array_equal(found, want)
+    assert found.dtype == np.intp
 
 
 def test_the_full_matrix_needs_no_symmetrising():

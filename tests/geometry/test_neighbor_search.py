@@ -80,7 +80,7 @@ def test_lists_may_be_empty():
 def test_the_size_of_the_blocks_leaves_no_trace_in_an_exact_search(many, monkeypatch):
     X = np.round(many)  # with ties
     want = _find(X, K, "sqeuclidean", 1)
-    for name in ("QUERIES_AT_ONCE", "ROWS_AT_ONCE", "PRODUCTS_AT_ONCE"):
+    for name in ("QUERIES_AT_ONCE", "CONVERTED_AT_ONCE", "PRODUCTS_AT_ONCE"):
         monkeypatch.setattr(f"snekhorn.geometry.point_search.{name}", 100)
     found = _find(X, K, "sqeuclidean", 1)
     np.testing.assert_array_equal(found.indices, want.indices)

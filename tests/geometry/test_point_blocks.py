@@ -42,7 +42,7 @@ def test_any_rows_can_be_read(sizes):
 
 
 def test_a_pass_reads_every_block_once(monkeypatch):
-    monkeypatch.setattr(point_blocks, "ROWS_AT_ONCE", 64)
+    monkeypatch.setattr(point_blocks, "PASS_ROWS_AT_ONCE", 64)
     blocks, read = divided(X, [100] * 5)
     np.testing.assert_array_equal(np.asarray(blocks), X)
     assert read == [0, 1, 2, 3, 4]
@@ -97,7 +97,7 @@ def test_ordinary_arrays_are_not_read_by_blocks(tmp_path, monkeypatch):
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
 def test_components_of_blocks(sizes, standardize, monkeypatch):
     """They are those of scikit-learn, in single precision, and do not depend on the blocks."""
-    monkeypatch.setattr(point_blocks, "ROWS_AT_ONCE", 64)
+    monkeypatch.setattr(point_blocks, "PASS_ROWS_AT_ONCE", 64)
     points = X.copy()
     points[:, 9] = 0.1  # its mean rounds to another number
     scaled = (points - points.mean(axis=0)) / np.where(np.ptp(points, axis=0) > 0.0, points.std(axis=0), 1.0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from snekhorn.geometry.column_statistics import ROWS_AT_ONCE
+from snekhorn.geometry.column_statistics import ROWS_PER_BLOCK
 from snekhorn.geometry.point_clusters import (
     ASSIGNED_AT_ONCE,
     CLUSTER_SIZE,
@@ -85,7 +85,7 @@ def test_centres_around_a_centre_are_as_many_as_wanted(monkeypatch):
 
 def test_pieces_of_points_end_where_blocks_of_points_do():
     """On a cluster, points are assigned to centres in the same blocks as on one machine."""
-    assert ROWS_AT_ONCE % ASSIGNED_AT_ONCE == 0
+    assert ROWS_PER_BLOCK % ASSIGNED_AT_ONCE == 0
 
 
 @pytest.mark.parametrize("p", [2, 10, 40])

@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from snekhorn.errors import InputError
-from snekhorn.geometry.column_statistics import ROWS_AT_ONCE, spreads
+from snekhorn.geometry.column_statistics import ROWS_PER_BLOCK, spreads
 from snekhorn.geometry.preprocessing import (
     FEW_COLUMNS,
     Preprocessing,
@@ -86,7 +86,7 @@ def test_principal_components_are_as_many_as_there_are():
 
 
 def test_a_mapped_file_is_read_in_blocks(tmp_path):
-    X = RNG.integers(0, 255, size=(3 * ROWS_AT_ONCE + 5, 12)).astype(np.uint8)
+    X = RNG.integers(0, 255, size=(3 * ROWS_PER_BLOCK + 5, 12)).astype(np.uint8)
     np.save(tmp_path / "t.npy", X)
     mapped = np.load(tmp_path / "t.npy", mmap_mode="r")
     preprocessing = Preprocessing(n_components=4).fit(mapped)

@@ -3,7 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from snekhorn.kernels.squared_distances import dense_squared_distances, squared_distances_to
+from snekhorn.kernels.squared_distances import dense_squared_distances
 
 from ..helpers import squared_distances
 
@@ -41,13 +41,3 @@ def test_duplicates_are_at_distance_zero_whatever_the_offset(rng):
     out = _dense(X)
     np.testing.assert_array_equal(out[::2, 1::2].diagonal(), 0.0)
     np.testing.assert_allclose(out, squared_distances(X - 1e8), rtol=1e-12)
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_distances_to_chosen_points(dtype, rng):
-    X = rng.normal(size=(20, 3)).astype(dtype)
-    points, others = rng.integers(0, 20, size=6), rng.integers(0, 20, size=(6, 4))
-    found = np.empty(others.shape, dtype=dtype)
-    squared_distances_to(X, X, points, others, found)
-    want = squared_distances(X)[points[:, None], others]
-    np.testing.assert_allclose(found, want, rtol=1e-14 if dtype == np.float64 else 1e-6)

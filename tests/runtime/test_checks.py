@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from snekhorn.errors import InputError
-from snekhorn.geometry.inputs import ROWS_AT_ONCE, check_cost_matrix, check_points
+from snekhorn.geometry.inputs import MATRIX_ROWS_AT_ONCE, check_cost_matrix, check_points
 from snekhorn.runtime.checks import (
     check_choice,
     check_count,
@@ -39,9 +39,9 @@ def test_sparse_points_become_csr():
 
 
 def test_a_bad_value_beyond_the_first_block_is_found_where_it_is():
-    X = np.zeros((ROWS_AT_ONCE + 10, 2))
-    X[ROWS_AT_ONCE + 3, 1] = np.nan
-    with pytest.raises(ValueError, match=f"row {ROWS_AT_ONCE + 3}, column 1"):
+    X = np.zeros((MATRIX_ROWS_AT_ONCE + 10, 2))
+    X[MATRIX_ROWS_AT_ONCE + 3, 1] = np.nan
+    with pytest.raises(ValueError, match=f"row {MATRIX_ROWS_AT_ONCE + 3}, column 1"):
         check_points(X)
 
 

@@ -134,8 +134,10 @@ def fit_on_cluster(model: Any, X: Any, client: Any) -> NeighborEmbedding:
 def _join(address: str) -> Any:
     """Connect to a running scheduler."""
     from distributed import Client
+    from distributed.comm import resolve_address
 
     try:
+        resolve_address(address)  # if the client itself found an address malformed, it could not be closed
         return Client(address, timeout=SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split()).rstrip(".")

@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..embedding.descent import EmbeddingReport
-from ..embedding.objective import Objective
 from ..errors import InputError
 from ..estimators import methods
 from ..estimators.checkpoints import Checkpoint
@@ -123,8 +121,7 @@ class DaskEmbedding(NeighborEmbedding):
         """Return the fitted estimator as one for a single machine; X is loaded into memory, unless it is passed."""
         check_is_fitted(self)
         model = self._unfitted()
-        for name in FITTED:
-            setattr(model, name, getattr(self, name))
+        _copy_results(self, model)
         if X is None:
             X = _loaded(self._points, find_client(self.client))
         model.keep_reference(np.ascontiguousarray(X, dtype=self.embedding_.dtype))
@@ -170,26 +167,23 @@ class DaskEmbedding(NeighborEmbedding):
             Z = self.initial_layout(points, P)
         objective = make_pieced_objective(P, self.latent.kernel)
         del affinity, points, P  # which frees memory of the workers
-        how = {"start": start, "keep": checkpoint.keep, "steps": take_steps_on_workers}
-        Z, report = self._descend(objective, Z, self.schedule(), **how)
+        how = {"start": start, "steps": take_steps_on_workers}
+        Z, report = self._descend(objective, Z, self.schedule(), checkpoint, **how)
         self._finish(X, None, objective, Z, report)
 
-    def _keep(self, X: Any, P: Any, objective: Objective, Z: NDArray[Any], report: EmbeddingReport) -> None:
-        """Store the results."""
-        self.kl_divergence_ = objective.divergence(Z)
-        if (potential := objective.potential) is not None:
-            self.potential_ = potential
-        self.n_iter_, self.report_ = report.n_iter, report
-        self.affinity_ = None
+    def keep_reference(self, X: Any) -> None:
+        """Keep the training points where they are."""
         self._points = X
-        self.embedding_ = Z.astype(X.dtype if X.dtype == np.float32 else np.float64)
+
+    @property
+    def _layout_dtype(self) -> Any:
+        return self._points.dtype if self._points.dtype == np.float32 else np.float64
 
     def _fit_here(self, X: Any, client: Any) -> None:
         """Fit few points in this process."""
         model = self._unfitted().fit(_loaded(X, client))
-        for name in FITTED:
-            setattr(self, name, getattr(model, name))
-        self._points = X
+        _copy_results(model, self)
+        self.keep_reference(X)
 
     def offered_parameters(self) -> set[str] | None:
         """Return the parameters by which the user can change the affinity, which cannot be passed here."""
@@ -261,6 +255,14 @@ class SNEkhorn(DaskEmbedding):
 
     latent = methods.SNEkhorn.latent
     local = methods.SNEkhorn
+
+
+def _copy_results(fitted: NeighborEmbedding, target: NeighborEmbedding) -> None:
+    """Copy the attributes of a fitted model; a model of a precomputed affinity has fewer of them than others."""
+    for name in FITTED:
+        target.__dict__.pop(name, None)  # left by an earlier fit
+        if hasattr(fitted, name):
+            setattr(target, name, getattr(fitted, name))
 
 
 def _loaded(X: Any, client: Any) -> NDArray[Any]:

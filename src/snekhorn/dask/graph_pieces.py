@@ -149,13 +149,13 @@ class PiecedGraph(NeighborGraph):
     def permuted(self, order: NDArray[np.intp]) -> PiecedGraph:
         starts, indices, costs = permuted_pieces(self.workers, self.starts, self.indices, self.costs, order)
         indptr = np.concatenate([[0], np.cumsum(self.degrees[order])]).astype(self.indptr.dtype)
-        known: dict[str, Any] = {"symmetric": self.symmetric, "unit": self.unit, "starts": starts}
-        return PiecedGraph(indptr, indices, costs, self.execution, self.recall, **known)
+        known: dict[str, Any] = {"checked": self.checked, "symmetric": self.symmetric, "unit": self.unit}
+        return PiecedGraph(indptr, indices, costs, self.execution, self.recall, starts=starts, **known)
 
     def _edges_of(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.integer[Any]], Array]:
         """Return the indices and costs of the edges of some rows, which are in increasing order."""
         wanted = Pieces(self._cut(rows))
-        found = self.workers.fetch(self.workers.map_pieces(graph_tasks.edges_of_rows, *self._edges, wanted))
+        found = self.workers.fetch(self.workers.map_pieces(graph_tasks.edges_of, *self._edges, wanted))
         near, costs = zip(*found, strict=True)
         return np.concatenate(near), np.concatenate(costs)
 

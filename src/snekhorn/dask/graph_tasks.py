@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..geometry.graph_unions import joined
+from ..geometry.neighbor_graph import edges_of_rows
 from .workers import Array, LocalStarts, worker_threads
 
 
@@ -79,11 +80,11 @@ def divided(rows: slice, values: Array, unit: float) -> Array:
     return values / unit
 
 
-def edges_of_rows(
+def edges_of(
     rows: slice, starts: LocalStarts, indices: Array, costs: Array, wanted: NDArray[np.intp]
 ) -> tuple[Array, Array]:
     """Return the indices and costs of the edges of some rows of a piece."""
-    edges = positions_of_rows(starts.indptr, wanted - rows.start)
+    edges = edges_of_rows(starts.indptr, wanted - rows.start)
     return indices[edges], costs[edges]
 
 
@@ -92,15 +93,7 @@ def unseen_neighbors(
 ) -> tuple[NDArray[np.intp], Array]:
     """Return how many neighbours of each of these rows have not been seen, and which."""
     local = wanted - rows.start
-    near = indices[positions_of_rows(starts.indptr, local)]
+    near = indices[edges_of_rows(starts.indptr, local)]
     new = ~seen[near]
     owner = np.repeat(np.arange(local.size), np.diff(starts.indptr)[local])
     return np.bincount(owner[new], minlength=local.size), near[new]
-
-
-def positions_of_rows(indptr: NDArray[np.integer[Any]], rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the positions of the entries of some rows, row after row."""
-    counts = np.diff(indptr)[rows]
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if ends.size else 0
-    return np.asarray(np.repeat(indptr[rows] - (ends - counts), counts) + np.arange(total), dtype=np.intp)

@@ -94,9 +94,9 @@ class PiecedRows(AffinityRows):
     def scaled(self, scale: np.float64, dtype: Any) -> PiecedRows:
         workers, dtype, n = self.workers, np.dtype(dtype), self.n_points
         n_small = sum(workers.fetch(workers.map_pieces(layout_tasks.count_negligible, self.data, scale, n)))
-        least = negligible_below(scale, n) if n_small >= MANY * self.n_pairs else None
+        smallest = negligible_below(scale, n) if n_small >= MANY * self.n_pairs else np.float64(0.0)
         arrays = (self.indptr, self.indices, self.data)
-        pieces = workers.map_pieces(layout_tasks.scaled_piece, *arrays, scale, dtype, n, least)
+        pieces = workers.map_pieces(layout_tasks.scaled_piece, *arrays, scale, dtype, n, smallest)
         starts, indices, data = workers.split(pieces, 3)
         columns = EdgeArray(np.dtype(np.uint32), parts=indices)
         return replace(self, indptr=RowStarts(starts), indices=columns, data=EdgeArray(dtype, parts=data))

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..embedding.affinity_rows import AffinityRows, negligible_below, scaled_entries, without_small
+from ..embedding.affinity_rows import AffinityRows, negligible_below, scaled_rows
 from ..embedding.charge_grid import DividedLayout, GridState, GridSums, RowSums
 from ..embedding.charge_sums import OVERFLOW, Kernel
 from ..embedding.mesh_parts import FarPart
@@ -207,13 +207,14 @@ def scaled_piece(
     scale: np.float64,
     dtype: Any,
     n: int,
-    least: np.float64 | None,
+    smallest: np.float64,
 ) -> tuple[LocalStarts, Array, Array]:
-    """Return a piece of P as the loops of the layout expect it, without entries below `least`."""
+    """Return a piece of P as the loops of the layout expect it, without entries below `smallest`."""
     P = rows_of(starts, indices, data, n)
-    if least is not None:
-        P = without_small(P, least)
-    return LocalStarts(P.indptr.astype(np.int64)), *scaled_entries(P, scale, dtype)
+    order, places = np.arange(P.shape[0]), np.arange(n, dtype=np.uint32)
+    how = (order, places, smallest, scale, dtype, worker_threads())
+    ends, columns, entries = scaled_rows((P.indptr, P.indices, P.data), *how)
+    return LocalStarts(ends), columns, entries
 
 
 def _divided_layout(parts: list[LayoutPart], settings: StepSettings) -> tuple[DividedLayout, float]:

@@ -9,6 +9,7 @@ from distributed import Client
 
 from ..errors import MissingMemoryError
 from ..estimators.resources import unread_bytes
+from ..geometry.neighbor_search import search_bytes
 from ..geometry.preprocessing import components_bytes
 from ..runtime.memory import require_memory, size_text
 from ..runtime.memory_budget import CLIENT_POINT, DOUBLE, LAYOUT_POSITION, SINGLE, WORKER, GraphSize
@@ -47,6 +48,27 @@ def client_bytes(X: Any, k: int, *, with_start: bool, stores: bool) -> float:
     """
     peak: float = max(needed for needed, *_ in _needs_of_client(X, k, with_start=with_start, stores=stores))
     return peak + unread_bytes(X)
+
+
+def require_memory_for_all_points(X: Any, k: int, metric: str, client: Client) -> None:
+    """Raise if a worker cannot search all points X, an array or what has its shape and type, in one task."""
+    limit = least_memory(client)
+    if limit is None:
+        return
+    with reported_losses(client):
+        n_threads = max(client.nthreads().values())
+    n, p = X.shape
+    points = 2.0 * n * p * X.dtype.itemsize  # in pieces and as a whole
+    needed = WORKER + points + search_bytes(X, k, metric, n_threads)
+    if needed > limit:
+        raise MissingMemoryError(
+            f"single precision cannot resolve the distances between neighbours of these {n:,} points, probably because "
+            "of outliers or columns with huge values; each worker would need about "
+            f"{size_text(needed)} to compare all points, but one has only {size_text(limit)}",
+            "rescale the columns or remove outliers",
+            "reduce the columns",
+            "give the workers more memory",
+        )
 
 
 def least_memory(client: Client) -> int | None:

@@ -23,6 +23,7 @@ from ..kernels.candidate_ranking import HALF, IGNORED_BITS
 from ..runtime.execution import Threads, one_blas_thread
 from . import search_tasks
 from .graph_pieces import PiecedGraph
+from .memory_checks import require_memory_for_all_points
 from .point_pieces import PointPieces
 from .search_tasks import ClusterSearch, SomeLists
 from .task_batch import TaskBatch
@@ -63,7 +64,8 @@ def graph_in_pieces(
 
     indptr = np.arange(0, n * k + 1, k, dtype=index_type)
     edges, values = EdgeArray(index_type, parts=indices), EdgeArray(points.dtype, parts=costs)
-    return PiecedGraph(indptr, edges, values, workers, recall, search_among, starts=workers.starts(indptr))
+    known: dict[str, Any] = {"recall": recall, "search_among": search_among, "checked": True}
+    return PiecedGraph(indptr, edges, values, workers, starts=workers.starts(indptr), **known)
 
 
 def _lists(points: PointPieces, k: int, metric: str, workers: Workers) -> tuple[list[Any], float]:
@@ -75,6 +77,7 @@ def _lists(points: PointPieces, k: int, metric: str, workers: Workers) -> tuple[
     lists = _lists_in_clusters(points, k, metric, frame, workers)
     recall = _measure_recall(points, lists, k, metric, frame, workers)
     if recall < LEAST_RECALL:  # groups are so far apart that float32 cannot resolve distances within them
+        require_memory_for_all_points(points, k, metric, workers.client)
         found = workers.submit(search_tasks.lists_of_all, points.parts.parts, k, metric)
         lists = workers.map_pieces(search_tasks.cut_lists, found)
         recall = _measure_recall(points, lists, k, metric, frame, workers)
@@ -116,7 +119,7 @@ def _lists_in_clusters(points: PointPieces, k: int, metric: str, frame: Frame, w
         found += batch.send([batch.add(search_tasks.lists_by_clusters, parts, common, clusters, piece=i)])
     short = np.concatenate(workers.fetch([workers.submit(search_tasks.incomplete, lists) for lists in found]))
     if short.size:  # the clusters held too few points
-        found.append(workers.submit(_same_lists, _exact_lists_of(points, np.sort(short), k, metric, frame)))
+        found.append(workers.share(_exact_lists_of(points, np.sort(short), k, metric, frame)).future)
     cut = [workers.submit(search_tasks.by_rows, lists, list(workers.ranges)) for lists in found]
     index_type = np.dtype(sparse.get_index_dtype(maxval=points.shape[0]))
     return workers.map_pieces(search_tasks.lists_of_rows, Pieces(workers.split(cut, len(workers.ranges))), index_type)
@@ -182,7 +185,3 @@ def _exact_lists_of(points: PointPieces, rows: NDArray[np.intp], k: int, metric:
     own[~own.any(axis=1), -1] = True  # equal to more than k other points
     indices, squared = (values[~own].reshape(rows.size, k) for values in (indices, squared))
     return SomeLists(rows, indices, squared)
-
-
-def _same_lists(lists: SomeLists) -> SomeLists:
-    return lists

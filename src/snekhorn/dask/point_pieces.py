@@ -14,7 +14,7 @@ from ..embedding.initial_layout import layout_of_components, rounding
 from ..errors import InputError, InputTypeError
 from ..estimators.checkpoints import joined_hashes
 from ..geometry.block_components import leading_axes
-from ..geometry.column_statistics import ROWS_AT_ONCE
+from ..geometry.column_statistics import ROWS_PER_BLOCK
 from ..geometry.inputs import check_largest
 from ..geometry.preprocessing import FEW_COLUMNS, principal_components
 from ..runtime.execution import Threads
@@ -26,8 +26,8 @@ from .workers import Array, Pieces, Workers, row_ranges
 class PointPieces:
     """Rows of a dask array, float32 or float64, in pieces on the workers.
 
-    The ranges of `workers` end at multiples of ROWS_AT_ONCE, because sums over blocks of another size would be rounded
-    differently.
+    The ranges of `workers` end at multiples of ROWS_PER_BLOCK, because sums over blocks of another size would be
+    rounded differently.
     """
 
     workers: Workers
@@ -121,7 +121,7 @@ def load_points(X: Any, client: Client, addresses: tuple[str, ...], n_threads: i
     """Load a checked dask array into the memory of the workers; raise if it has entries that are not finite."""
     n, p = X.shape
     dtype = np.dtype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
-    ranges = row_ranges(n, len(addresses), ROWS_AT_ONCE)
+    ranges = row_ranges(n, len(addresses), ROWS_PER_BLOCK)
     workers = Workers(n_threads, client, ranges, addresses)
     X = X.rechunk((tuple(rows.stop - rows.start for rows in ranges), (p,)))
     blocks = Pieces(client.compute(list(X.to_delayed().ravel())))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..estimators.checkpoints import block_hashes
 from ..geometry.block_components import COLUMNS_AT_ONCE, add_products
-from ..geometry.column_statistics import ROWS_AT_ONCE
+from ..geometry.column_statistics import ROWS_PER_BLOCK
 from ..geometry.row_products import row_products
 from ..runtime.execution import one_blas_thread, run_in_blocks
 from .workers import Array, worker_threads
@@ -73,5 +73,5 @@ def projected(rows: slice, points: Array, mean: Array, axes: Array) -> Array:
 
 
 def _blocks(points: Array) -> Iterator[Array]:
-    for start in range(0, len(points), ROWS_AT_ONCE):
-        yield np.array(points[start : start + ROWS_AT_ONCE], dtype=float, order="C")
+    for start in range(0, len(points), ROWS_PER_BLOCK):
+        yield np.array(points[start : start + ROWS_PER_BLOCK], dtype=float, order="C")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..geometry.graph_unions import mean_with_transpose
+from ..geometry.graph_unions import Rows, mean_with_transpose
 from ..kernels import row_measures
 from ..kernels.attraction import attract, attract_packed, energy, pack
 from ..kernels.graph_rows import count_at_least, permute_rows
@@ -152,18 +152,11 @@ class OrderedRows:
 
     @cached_property
     def rows(self) -> AffinityRows:
-        """The copy of P; the loops need unsigned indices."""
-        P, n = self.source, self.source.n_points
-        run, starts = P.execution.run, P.indptr.astype(np.int64, copy=False)
-        counts = np.empty(n, dtype=np.int64)
-        run(count_at_least, n, P.n_pairs, self.order, starts, P.data, self.smallest, counts)
-        indptr = np.concatenate([[0], np.cumsum(counts)])
-        places = np.empty(n, dtype=np.uint32)
-        places[self.order] = np.arange(n, dtype=np.uint32)
-        indices, data = np.empty(indptr[-1], dtype=np.uint32), np.empty(indptr[-1], dtype=self.dtype)
-        old = (starts, P.indices.astype(np.int32, copy=False), P.data, self.smallest, float(self.scale))
-        run(permute_rows, n, P.n_pairs, self.order, places, *old, indptr, indices, data)
-        return AffinityRows(indptr, indices, data, P.execution)
+        """The copy of P."""
+        P, places = self.source, np.empty(self.source.n_points, dtype=np.uint32)
+        places[self.order] = np.arange(places.size, dtype=np.uint32)
+        how = (self.order, places, self.smallest, self.scale, self.dtype)
+        return AffinityRows(*scaled_rows((P.indptr, P.indices, P.data), *how, P.execution), P.execution)
 
 
 def negligible_below(scale: np.float64, n_points: int) -> np.float64:
@@ -172,18 +165,28 @@ def negligible_below(scale: np.float64, n_points: int) -> np.float64:
     return least
 
 
-def without_small(P: sparse.csr_matrix, least: np.float64) -> sparse.csr_matrix:
-    """Return a copy of P without the entries below `least`."""
-    P = P.copy()
-    P.data[P.data < least] = 0.0
-    P.eliminate_zeros()
-    return P
+def scaled_rows(
+    P: Rows,
+    order: NDArray[np.intp],
+    places: NDArray[np.uint32],
+    smallest: np.float64,
+    scale: np.float64,
+    dtype: Any,
+    execution: Execution,
+) -> Rows:
+    """Return the rows `order` of P as the loops of the descent expect them, with unsigned indices of the columns.
 
-
-def scaled_entries(P: sparse.csr_matrix, scale: np.float64, dtype: Any) -> tuple[NDArray[np.uint32], Array]:
-    """Return the columns of P as unsigned numbers, and its scaled entries in this type."""
-    indices: NDArray[np.uint32] = P.indices.astype(np.int32, copy=False).view(np.uint32)
-    return indices, (P.data * scale).astype(dtype)
+    Column j becomes ``places[j]``, entries below `smallest` are dropped, and the others are multiplied by `scale`.
+    """
+    starts, columns, entries = P[0].astype(np.int64, copy=False), P[1].astype(np.int32, copy=False), P[2]
+    n, work = order.size, entries.size
+    counts = np.empty(n, dtype=np.int64)
+    execution.run(count_at_least, n, work, order, starts, entries, smallest, counts)
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    indices, data = np.empty(indptr[-1], dtype=np.uint32), np.empty(indptr[-1], dtype=dtype)
+    old = (order, places, starts, columns, entries, smallest, float(scale))
+    execution.run(permute_rows, n, work, *old, indptr, indices, data)
+    return indptr, indices, data
 
 
 def strongest_neighbors(P: Any, rows: NDArray[np.intp], k: int) -> tuple[NDArray[np.intp], Array]:

@@ -13,6 +13,8 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +28,14 @@ from ..embedding.charge_grid import GridState
 from ..embedding.descent_state import DescentState
 from ..embedding.mesh import MeshState
 from ..errors import InputError
-from ..geometry.column_statistics import ROWS_AT_ONCE
+from ..geometry.column_statistics import ROWS_PER_BLOCK
 from ..geometry.costs import NeighborGraph
 from ..geometry.distance_metrics import whitened
 from ..geometry.neighbor_search import graph_of_lists
 from ..io.npz_archive import MODEL_HEADER, NpzArchive, open_bounded, write_npz
 from ..io.safe_output import TEMPORARY, replacing
 from ..runtime.execution import Execution
+from ..runtime.interrupts import delayed_interrupts
 from ..runtime.progress import note
 from ..runtime.settings import settings_of_result
 from ..runtime.user_warnings import warn
@@ -46,6 +49,8 @@ FORMAT = 2
 SECONDS = 60.0  # between two states of the descent; a larger value loses more work, a smaller one takes more time
 SHARE = 0.05  # largest share of the time that writing states takes; a state of many points takes seconds
 STAGES = {"neighbors": "neighbours", "affinity": "affinity", "layout": "layout"}  # in order, and their names in text
+UNFINISHED = f"{TEMPORARY}checkpoint-"  # start of the names of files that are not complete yet
+ABANDONED = 3600.0  # seconds without a change after which such a file is removed; writing one changes it all the time
 
 
 def build_mesh_state(low: list[float], high: list[float], **parts: Any) -> MeshState:
@@ -141,6 +146,7 @@ class Checkpoint:
             "layout": Record({**DESCENT, "optimizer": steps}, build_descent_state),
         }
         self._written_at, self._took = time.monotonic(), 0.0
+        self._kept: DescentState | None = None  # state of the last check, until it is stored
 
     @classmethod
     def open(
@@ -155,8 +161,7 @@ class Checkpoint:
         folder = Path(model.checkpoint)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            for left in folder.glob(f"{TEMPORARY}*"):  # a process that was killed could not remove them
-                left.unlink(missing_ok=True)
+            _remove_unfinished(folder)
         except OSError as error:
             raise InputError(
                 f"the checkpoint {folder} is not usable ({error.strerror}); name another folder."
@@ -203,7 +208,7 @@ class Checkpoint:
         state = self._contents[stage].pack(value, "", arrays)
         header = json.dumps({"format": FORMAT, "run": self._run, "state": state})
         try:
-            with replacing(self._path(stage)) as file:
+            with replacing(self._path(stage), UNFINISHED) as file:
                 write_npz(file, {MODEL_HEADER: header}, arrays)
                 with open(file, "rb+") as written:
                     os.fsync(written.fileno())  # before it replaces the last state, which may be needed otherwise
@@ -211,13 +216,23 @@ class Checkpoint:
             warn(f"could not write the checkpoint; the fit continues without it: {error}")
 
     def keep(self, state: DescentState) -> None:
-        """Store the state of the descent if the last one is old enough."""
+        """Store the state of the descent if the last one is old enough; otherwise copy it, for `store_kept`."""
         start = time.monotonic()
         if start - self._written_at < max(SECONDS, self._took / SHARE):
+            self._kept = deepcopy(state)  # the descent changes its arrays in place
             return
+        self._kept = state  # for an interrupt while it is written
         self.store("layout", state)
+        self._kept = None
         self._written_at = time.monotonic()
         self._took = self._written_at - start
+
+    def store_kept(self) -> None:
+        """Store the state of the last check after an interrupt; further interrupts do not stop this."""
+        if self._kept is not None:
+            with suppress(KeyboardInterrupt), delayed_interrupts():
+                self.store("layout", self._kept)
+            self._kept = None
 
     def fit_affinity(self, affinity: Affinity, X: Any, execution: Execution) -> Any:
         """Compute the affinity of X, store it, and return it; start from what is stored."""
@@ -269,9 +284,20 @@ class NoCheckpoint:
     def keep(self, state: DescentState) -> None:
         """Forget the state."""
 
+    def store_kept(self) -> None:
+        """Store nothing, because nothing is kept."""
+
     def fit_affinity(self, affinity: Affinity, X: Any, execution: Execution) -> Any:
         """Compute the affinity of X."""
         return affinity.fit_transform(X)
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """Remove the files that processes could not complete because they were killed, but none that is being written."""
+    for file in folder.glob(f"{UNFINISHED}*"):
+        with suppress(FileNotFoundError):  # completed or removed by its own process
+            if time.time() - file.stat().st_mtime > ABANDONED:
+                file.unlink()
 
 
 def stages_in(folder: Path) -> list[str]:
@@ -316,8 +342,8 @@ def fingerprint(X: Any) -> str:
 
 def block_hashes(array: NDArray[Any]) -> list[bytes]:
     """Return the hashes of blocks of rows, so that the rows may be in several places."""
-    starts = range(0, len(array), ROWS_AT_ONCE) if array.ndim else [0]
-    blocks = (np.ascontiguousarray(np.atleast_1d(array)[start : start + ROWS_AT_ONCE]) for start in starts)
+    starts = range(0, len(array), ROWS_PER_BLOCK) if array.ndim else [0]
+    blocks = (np.ascontiguousarray(np.atleast_1d(array)[start : start + ROWS_PER_BLOCK]) for start in starts)
     return [hashlib.blake2b(block.view(np.uint8).data, digest_size=16).digest() for block in blocks]
 
 

@@ -24,7 +24,7 @@ from ..runtime.execution import Execution, choose_execution, one_blas_thread
 from ..runtime.interrupts import delayed_interrupts
 from ..runtime.memory import limited_memory
 from ..runtime.settings import offering
-from .checkpoints import Checkpoint, fingerprint
+from .checkpoints import Checkpoint, NoCheckpoint, fingerprint
 from .earlier_layout import EarlierLayout, check_pull
 from .html_representation import FittedRepresentation
 from .layout_warnings import warn_of_layout
@@ -101,9 +101,9 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
     verbose : bool, default=False
         Whether to show progress.
     checkpoint : str, path or None, default=None
-        Folder in which `fit` stores its state: the neighbours, the affinity and, about once a minute, the descent. If
-        the process ends early, the same call resumes from the folder, and returns the same bits as without a break. The
-        folder remains, so that you can delete it when you have the results.
+        Folder in which `fit` stores its state: the neighbours, the affinity and, about once a minute and after an
+        interrupt, the descent. If the process ends early, the same call resumes from the folder, and returns the same
+        bits as without a break. The folder remains, so that you can delete it when you have the results.
 
     Attributes
     ----------
@@ -234,7 +234,7 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         start = checkpoint.load("layout")
         Z = self._first_layout(X, P, earlier, execution) if start is None else start.Z
         objective = self.make_objective(P, execution, None if earlier is None else earlier.springs(execution))
-        Z, report = self._descend(objective, Z, self.schedule(), start=start, keep=checkpoint.keep)
+        Z, report = self._descend(objective, Z, self.schedule(), checkpoint, start=start)
         self._finish(X, P, objective, Z if earlier is None else earlier.aligned(Z, execution), report)
 
     def checked_for_fit(
@@ -283,7 +283,7 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         springs = Springs(Z.copy(), strengths, execution, free=False) if pull else None
         objective = self.make_objective(P, execution, springs)
         place_again = partial(self.placed_again, n_old=n_old, P=P, objective=objective)
-        Z, report = self._descend(objective, Z, self.schedule().settling(max_iter), between=place_again)
+        Z, report = self._descend(objective, Z, self.schedule().settling(max_iter), NoCheckpoint(), between=place_again)
         if report.reason == Stop.MAX_ITER.value:
             report.stop(Stop.EXTENDED)
         self._finish(points, P, objective, Z, report)
@@ -304,13 +304,20 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
             )
 
     def _descend(
-        self, objective: Objective, Z: NDArray[Any], schedule: Schedule, **how: Any
+        self,
+        objective: Objective,
+        Z: NDArray[Any],
+        schedule: Schedule,
+        checkpoint: Checkpoint | NoCheckpoint,
+        **how: Any,
     ) -> tuple[NDArray[Any], EmbeddingReport]:
         """Minimise the objective from Z; `how` are further arguments of `minimize`."""
         optimizer = make_optimizer(self.optimizer, Z.shape, objective.execution)
-        callbacks = self.callback_list()
+        how = {"callbacks": self.callback_list(), "verbose": self.verbose, "keep": checkpoint.keep, **how}
         with self.remedies_for_overflow():
-            Z, report = minimize(objective, Z, optimizer, schedule, callbacks=callbacks, verbose=self.verbose, **how)
+            Z, report = minimize(objective, Z, optimizer, schedule, **how)
+        if report.interrupted:
+            checkpoint.store_kept()
         report.method = choose_method(self.method, len(Z), self.n_components)
         return Z, report
 
@@ -335,7 +342,7 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         self.n_iter_, self.report_ = report.n_iter, report
         self.affinity_ = P
         self.keep_reference(X)
-        self.embedding_ = Z.astype(self._reference.dtype)
+        self.embedding_ = Z.astype(self._layout_dtype)
 
     def _keep_report_of(self, affinity: Affinity | None) -> None:
         """Keep the report of the affinity, and the perplexity for new points."""

@@ -63,7 +63,7 @@ class PointPlacement(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LayoutPa
         """Return the positions of new points that have been checked."""
         execution = choose_execution(self.n_jobs)
         Z = np.asarray(self.embedding_, dtype=float)
-        log_charges = self.potential_ if self.latent.doubly_stochastic else np.zeros(len(Z))
+        log_charges = self.potential_ if self.latent.doubly_stochastic else None
         field = frozen_field(Z, log_charges, self.latent, self.report_.method, execution)
         if field.rough:
             warn(f"{type(self).__name__}: {ROUGH_SUMS}", ConvergenceWarning)
@@ -84,7 +84,7 @@ class PointPlacement(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LayoutPa
         """
         execution = objective.execution
         placed: Array = Z.copy()
-        objective.normalization.solve_potential(Z, self.marginal_tol, SINKHORN_STEPS)  # a finished layout's grid is slow
+        objective.normalization.solve_potential(Z, self.marginal_tol, SINKHORN_STEPS)  # the grid of `refine` is slow
         method = choose_method(self.method, len(Z), Z.shape[1])
         field = frozen_field(Z, objective.potential, self.latent, method, execution)
         k = int(np.ceil(NEIGHBORS_PER_PERPLEXITY * self.perplexity_))
@@ -99,6 +99,11 @@ class PointPlacement(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LayoutPa
     def keep_reference(self, X: Any) -> None:
         """Index the training points, for `transform`."""
         self._reference = NeighborIndex(X, "precomputed" if self.takes_affinity else self.cost_metric)
+
+    @property
+    def _layout_dtype(self) -> Any:
+        """Precision of the layout: that of the training points."""
+        return self._reference.dtype
 
     def _weights_of_new_points(self, X: Any, batch: slice, execution: Execution) -> tuple[Any, Any, Any]:
         """Return the neighbours of a batch of new points in the layout, with their costs and affinities."""

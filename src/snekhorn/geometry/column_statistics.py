@@ -13,7 +13,7 @@ from ..errors import InputError
 
 # Rows converted to float64 at a time, so that a memory-mapped file is never copied whole. Checkpoints hash such blocks.
 # Pieces of points on a cluster end at multiples of it, so it must be a multiple of `point_clusters.ASSIGNED_AT_ONCE`.
-ROWS_AT_ONCE = 4096
+ROWS_PER_BLOCK = 4096
 
 Array = NDArray[Any]
 
@@ -87,8 +87,8 @@ def column_moments(X: Any) -> tuple[Array, Array]:
 
 def row_blocks(X: Any) -> Iterator[tuple[slice, Array]]:
     """Yield blocks of consecutive rows of X as dense float64 copies, with their slices."""
-    for start in range(0, X.shape[0], ROWS_AT_ONCE):
-        rows = slice(start, start + ROWS_AT_ONCE)
+    for start in range(0, X.shape[0], ROWS_PER_BLOCK):
+        rows = slice(start, start + ROWS_PER_BLOCK)
         block = X[rows]
         if sparse.issparse(block):
             yield rows, block.astype(float).toarray()

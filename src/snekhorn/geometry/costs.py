@@ -121,7 +121,7 @@ def _nearest_of_matrix(matrix: Array, points: NDArray[np.intp], k: int, executio
     def search_among(some: NDArray[np.intp], k: int) -> NeighborGraph:
         return _nearest_of_matrix(matrix, points[some], k, execution)
 
-    return NeighborGraph.from_lists(indices, costs, execution, recall=1.0, search_among=search_among)
+    return NeighborGraph.from_lists(indices, costs, execution, recall=1.0, search_among=search_among, checked=True)
 
 
 def _precomputed_graph(X: Any, execution: Execution) -> NeighborGraph:

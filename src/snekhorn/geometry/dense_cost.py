@@ -19,7 +19,7 @@ from ..kernels import RowLoop
 from ..kernels.squared_distances import dense_squared_distances
 from ..runtime.execution import Execution, Threads
 from .distance_metrics import DIRECT_METRICS, Array, from_squared, unit_rows
-from .inputs import ROWS_AT_ONCE
+from .inputs import MATRIX_ROWS_AT_ONCE
 from .metric_search import all_distances
 
 Matrix: TypeAlias = Any  # a dense array or a CSR matrix
@@ -158,8 +158,8 @@ def _exponent(value: Any) -> int:
 
 def row_blocks(n: int) -> Iterator[slice]:
     """Yield slices of a few rows; a temporary copy of the whole matrix would double the memory."""
-    for start in range(0, n, ROWS_AT_ONCE):
-        yield slice(start, min(start + ROWS_AT_ONCE, n))
+    for start in range(0, n, MATRIX_ROWS_AT_ONCE):
+        yield slice(start, min(start + MATRIX_ROWS_AT_ONCE, n))
 
 
 def dense_costs(X: Any, metric: str, execution: Execution) -> Array:

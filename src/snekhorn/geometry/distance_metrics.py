@@ -22,6 +22,7 @@ UNIT_METRICS = (
     *DIRECT_METRICS,
     *("l1", "manhattan", "cityblock", "chebyshev", "braycurtis", "correlation"),
 )
+SAME_DIRECTION = 4.0  # units in the last place; rounding separates multiples of one row by no more
 SMALLEST_DEVIATION = float(np.sqrt(np.finfo(float).tiny))  # the square of a smaller one loses digits
 SCALED_METRICS = ("seuclidean", "mahalanobis")  # their scales are estimated from the data
 

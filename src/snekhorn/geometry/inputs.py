@@ -15,7 +15,7 @@ from ..errors import InputError, InputTypeError, first_few, reported_as_input_er
 from ..runtime.checks import is_missing
 from ..runtime.sparse_format import check_sparse
 
-ROWS_AT_ONCE = 256  # of a full matrix; a temporary copy of all rows would double the memory
+MATRIX_ROWS_AT_ONCE = 256  # of a full matrix; a temporary copy of all rows would double the memory
 # Metrics that scale with X and are positive for distinct points: a zero between distinct rows is an underflow.
 WITH_UNITS = (
     *("sqeuclidean", "euclidean", "l2", "nan_euclidean"),
@@ -124,8 +124,8 @@ def check_finite(X: Any, name: str, *, frame: Any = None) -> Any:
         X = X.copy()
         X.sum_duplicates()
     values = X.data[None] if sparse.issparse(X) else X
-    for start in range(0, values.shape[0], ROWS_AT_ONCE):
-        block = values[start : start + ROWS_AT_ONCE]
+    for start in range(0, values.shape[0], MATRIX_ROWS_AT_ONCE):
+        block = values[start : start + MATRIX_ROWS_AT_ONCE]
         if not np.isfinite(block).all():
             row, column = np.argwhere(~np.isfinite(block))[0]
             where = "" if sparse.issparse(X) else _place(start + row, column, frame)
@@ -193,14 +193,14 @@ def _asymmetry(C: Any) -> float:
     """Return the largest difference between C, dense or sparse, and its transpose, computed in blocks of rows."""
     if sparse.issparse(C):
         return float(abs(C - C.T).max())
-    blocks = (slice(start, start + ROWS_AT_ONCE) for start in range(0, C.shape[0], ROWS_AT_ONCE))
+    blocks = (slice(start, start + MATRIX_ROWS_AT_ONCE) for start in range(0, C.shape[0], MATRIX_ROWS_AT_ONCE))
     return max(float(np.abs(C[block] - C[:, block].T).max()) for block in blocks)
 
 
 def _mean_with_transpose(C: NDArray[Any]) -> NDArray[Any]:
     out = np.empty_like(C)
-    for start in range(0, C.shape[0], ROWS_AT_ONCE):
-        block = slice(start, start + ROWS_AT_ONCE)
+    for start in range(0, C.shape[0], MATRIX_ROWS_AT_ONCE):
+        block = slice(start, start + MATRIX_ROWS_AT_ONCE)
         out[block] = (C[block] + C[:, block].T) / 2
     return out
 

@@ -14,13 +14,12 @@ from scipy import sparse
 
 from ..errors import reported_as_input_errors
 from ..runtime.execution import Execution, one_openmp_thread, run_in_blocks
-from .distance_metrics import Array
+from .distance_metrics import SAME_DIRECTION, Array
 
 Indices: TypeAlias = NDArray[np.integer[Any]]
 
 DISTANCES_AT_ONCE = 2**21  # per block; more take more memory per thread, fewer keep scikit-learn busy with its checks
 MOST_ROWS = 256  # per block; with larger blocks, fewer threads are busy if there are few points
-SAME_DIRECTION = 4.0  # units in the last place; rounding separates multiples of one row by no more
 
 
 def all_distances(X: Any, metric: str, execution: Execution) -> Array:

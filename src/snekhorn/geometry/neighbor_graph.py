@@ -21,7 +21,7 @@ from .graph_unions import Rows, both_ways, joined
 
 MANY_POINTS = 100_000  # passes over larger graphs are memory-bound, so a local order of the points pays off
 ROUNDING = 1e-5  # relative to the largest cost, for any dtype: many neighbour searches work in float32
-ROWS_AT_ONCE = 2**13  # rows mapped by a formula at a time; more take more memory, fewer more calls
+MAPPED_AT_ONCE = 2**13  # rows mapped by a formula at a time; more take more memory, fewer more calls
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class NeighborGraph:
     search_among : callable or None
         ``search_among(points, k)`` returns the graph of the k nearest neighbours of these points among themselves. None
         if there is no data to search.
+    checked : bool
+        Whether the two costs of a pair are known to differ by rounding at most, as in our own searches.
     symmetric : bool
         Whether the graph is known to be symmetric.
     unit : float
@@ -54,6 +56,7 @@ class NeighborGraph:
     execution: Execution = field(default_factory=Threads)
     recall: float | None = None
     search_among: Callable[[NDArray[np.intp], int], NeighborGraph] | None = None
+    checked: bool = False
     symmetric: bool = False
     unit: float = 1.0
 
@@ -125,8 +128,8 @@ class NeighborGraph:
     def map_pairs(self, formula: PairFormula, *, self_loops: bool) -> sparse.csr_matrix:
         """Compute a sparse matrix from ``formula(C_ij, i, j)`` on the edges; a self-loop costs 0."""
         points, degrees, entries = np.arange(self.n_points), self.degrees, self.new_entries()
-        for start in range(0, self.n_points, ROWS_AT_ONCE):
-            block = slice(start, start + ROWS_AT_ONCE)
+        for start in range(0, self.n_points, MAPPED_AT_ONCE):
+            block = slice(start, start + MAPPED_AT_ONCE)
             edges = slice(self.indptr[start], self.indptr[points[block][-1] + 1])
             rows = np.repeat(points[block], degrees[block])
             entries[edges] = formula(self.costs[edges], rows, self.indices[edges])
@@ -164,7 +167,7 @@ class NeighborGraph:
         """
         if self.symmetric:
             return self
-        if self.recall is None:  # user-supplied; in our own graphs, costs differ only by rounding
+        if not self.checked:
             self._check_both_directions()
         indptr, indices, costs = both_ways(self.rows, self.execution)
         return replace(self, indptr=indptr, indices=indices, costs=costs, symmetric=True)
@@ -177,8 +180,8 @@ class NeighborGraph:
     def joined(self, other: NeighborGraph) -> NeighborGraph:
         """Return the graph with the edges of both graphs."""
         indptr, indices, costs = joined(self.rows, other.rows, self.execution)
-        both = self.symmetric and other.symmetric
-        return replace(self, indptr=indptr, indices=indices, costs=costs, symmetric=both)
+        checked, symmetric = self.checked and other.checked, self.symmetric and other.symmetric
+        return replace(self, indptr=indptr, indices=indices, costs=costs, checked=checked, symmetric=symmetric)
 
     def with_more_edges(self, points: NDArray[np.intp], k: int) -> NeighborGraph:
         """Connect each of these points to its k nearest neighbours among them, using `search_among`."""
@@ -187,8 +190,8 @@ class NeighborGraph:
         degrees = np.zeros(self.n_points, dtype=np.intp)
         degrees[points] = found.degrees
         indptr = np.concatenate([[0], np.cumsum(degrees)])
-        extra = NeighborGraph(indptr, points[found.indices], found.costs / self.unit, found.execution, self.recall)
-        return self.joined(extra.symmetrized())
+        edges = (indptr, points[found.indices], found.costs / self.unit)
+        return self.joined(NeighborGraph(*edges, found.execution, checked=found.checked).symmetrized())
 
     def local_order(self) -> NDArray[np.intp] | None:
         """Return an order of the points that keeps neighbours close in memory; None if there are few points."""
@@ -210,7 +213,8 @@ class NeighborGraph:
         indptr = np.concatenate([[0], np.cumsum(self.degrees[order])]).astype(self.indptr.dtype)
         new = (np.empty_like(self.indices), np.empty_like(self.costs))
         self._run(graph_rows.permute_rows, order, places, *self.rows, -np.inf, 1.0, indptr, *new)
-        return NeighborGraph(indptr, *new, self.execution, self.recall, symmetric=self.symmetric, unit=self.unit)
+        known: dict[str, Any] = {"checked": self.checked, "symmetric": self.symmetric, "unit": self.unit}
+        return NeighborGraph(indptr, *new, self.execution, self.recall, **known)
 
     def around(self, rows: NDArray[np.intp]) -> tuple[NeighborGraph, NDArray[np.intp]]:
         """Return the subgraph of the edges of `rows`, and its points: `rows` first, then their neighbours."""
@@ -219,15 +223,13 @@ class NeighborGraph:
         points = np.concatenate([rows, np.setdiff1d(near, rows)])
         places = np.empty(self.n_points, dtype=near.dtype)
         places[points] = np.arange(points.size)
-        indptr = np.concatenate([[0], ends, np.full(points.size - rows.size, ends[-1])])
+        indptr = np.concatenate([[0], ends, np.full(points.size - rows.size, near.size)])
         here = Threads(self.execution.n_threads)
-        return NeighborGraph(indptr, places[near], costs, here, recall=self.recall or 1.0).symmetrized(), points
+        return NeighborGraph(indptr, places[near], costs, here, checked=True).symmetrized(), points
 
     def _edges_of(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.integer[Any]], Array]:
         """Return the indices and costs of the edges of some rows, row after row."""
-        counts = self.degrees[rows]
-        ends = np.cumsum(counts)
-        edges = np.repeat(self.indptr[rows] - (ends - counts), counts) + np.arange(ends[-1])
+        edges = edges_of_rows(self.indptr, rows)
         return self.indices[edges], self.costs[edges]
 
     def _run(self, loop: Callable[..., None], *args: Any) -> None:
@@ -254,6 +256,14 @@ class NeighborGraph:
 
     def _csr(self, data: Array) -> sparse.csr_matrix:
         return sparse.csr_matrix((data, self.indices, self.indptr), shape=(self.n_points, self.n_points))
+
+
+def edges_of_rows(indptr: NDArray[np.integer[Any]], rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the positions of the edges of some rows, row after row."""
+    counts = np.diff(indptr)[rows]
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if ends.size else 0
+    return np.asarray(np.repeat(indptr[rows] - (ends - counts), counts) + np.arange(total), dtype=np.intp)
 
 
 def _sorted_rows(matrix: sparse.csr_matrix) -> sparse.csr_matrix:

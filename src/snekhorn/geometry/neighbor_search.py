@@ -43,7 +43,8 @@ def graph_of_lists(
     def search_among(points: NDArray[np.intp], k: int) -> NeighborGraph:
         return find_neighbors(X[points], k, metric, execution)
 
-    return NeighborGraph.from_lists(indices, costs, execution, recall=recall, search_among=search_among)
+    known: dict[str, Any] = {"recall": recall, "search_among": search_among, "checked": True}
+    return NeighborGraph.from_lists(indices, costs, execution, **known)
 
 
 def search_bytes(X: Any, k: int, metric: str, n_threads: int) -> float:

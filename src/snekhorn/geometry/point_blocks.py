@@ -22,8 +22,8 @@ from ..runtime.sparse_format import check_sparse
 MANY_COLUMNS = 50  # more columns are reduced to this many principal components, as in the paper
 LARGE = 100_000_000  # values; up to this many, a mapped or backed array is used like any array in memory
 PIECE_BYTES = 1 << 26  # read at once from a file; larger pieces take more memory, smaller ones more calls
-ROWS_AT_ONCE = 4096  # of a pass over all points; must not depend on the blocks, because sums round differently
-VALUES_AT_ONCE = ROWS_AT_ONCE * 2000  # of a pass, if there are more than 2,000 columns
+PASS_ROWS_AT_ONCE = 4096  # of a pass over all points; must not depend on the blocks, because sums round differently
+VALUES_AT_ONCE = PASS_ROWS_AT_ONCE * 2000  # of a pass, if there are more than 2,000 columns
 
 Array = NDArray[Any]
 Guard = Callable[[], AbstractContextManager[None]]
@@ -99,7 +99,7 @@ class PointBlocks:
     def __iter__(self) -> Iterator[tuple[slice, Array]]:
         """Yield all rows in order, in parts that do not depend on the blocks, with their slices."""
         n, p = self.shape
-        step = max(1, min(ROWS_AT_ONCE, VALUES_AT_ONCE // p))
+        step = max(1, min(PASS_ROWS_AT_ONCE, VALUES_AT_ONCE // p))
         for start in range(0, n, step):
             stop = min(start + step, n)
             yield slice(start, stop), self.read(start, stop)

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from ..kernels.candidate_ranking import distances_from_products, keep_nearest, rank_candidates, rank_within
 from ..runtime.execution import Execution, run_in_blocks
-from .distance_metrics import Array, unit_rows
+from .distance_metrics import SAME_DIRECTION, Array, unit_rows
 from .point_clusters import PointClusters, grouped, squared_norms
 
 Indices: TypeAlias = NDArray[np.integer[Any]]
@@ -30,11 +30,10 @@ FEWEST_AT_ONCE = 8  # queries per block, whatever the number of points
 CHUNKS_PER_CANDIDATE = 8  # chunks of points whose minima select the candidates; with fewer, too many are selected
 LONGEST_CHUNK = 64  # points; shorter chunks take longer to compare, longer ones to search
 POINTS_AT_ONCE = 4096  # points whose given candidates are ranked at once; more keep fewer threads busy
-ROWS_AT_ONCE = 1024  # rows converted to float32 at a time, so that their float64 copy stays in the cache
+CONVERTED_AT_ONCE = 1024  # rows converted to float32 at a time, so that their float64 copy stays in the cache
 CENTRE_SAMPLE = 1000  # points whose median is the centre; more take longer and change little
 FARTHEST = 1e12  # in half-widths of the data from its centre; queries farther away would overflow float32
 RESOLVED = 2.0**-14  # relative to the norm; float32 rounds at 2^-24, so longer distances are accurate to a thousandth
-SAME_DIRECTION = 4.0  # units in the last place; unit rows of multiples of one row differ by no more
 
 CLUSTERS_AT_ONCE = 32  # clusters searched together; fewer take more and smaller products, more keep fewer threads busy
 RECALL_GOAL = 0.97  # of the search in clusters; a higher goal takes longer
@@ -57,8 +56,8 @@ class Frame:
     def apply(self, X: Array) -> Array:
         """Return X centred and scaled, which removes any offset and unit, as float32."""
         points = np.empty(X.shape, dtype=np.float32)
-        for start in range(0, len(X), ROWS_AT_ONCE):
-            block = slice(start, start + ROWS_AT_ONCE)
+        for start in range(0, len(X), CONVERTED_AT_ONCE):
+            block = slice(start, start + CONVERTED_AT_ONCE)
             centred = X[block] - self.centre
             centred /= self.scale
             points[block] = np.clip(centred, -FARTHEST, FARTHEST, out=centred)

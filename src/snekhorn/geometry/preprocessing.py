@@ -23,7 +23,7 @@ from ..runtime.execution import Execution, choose_execution, one_blas_thread, ru
 from ..runtime.sparse_format import check_sparse
 from .block_components import COLUMNS_AT_ONCE, add_products, block_moments, iterated_axes, leading_axes, share
 from .column_statistics import (
-    ROWS_AT_ONCE,
+    ROWS_PER_BLOCK,
     check_not_infinite,
     column_means,
     column_medians,
@@ -326,7 +326,7 @@ def components_bytes(X: Any) -> float:
     """Estimate the peak memory of `principal_components`, in addition to X."""
     n, p = (int(size) for size in X.shape)
     if p <= min(FEW_COLUMNS, 2 * n):
-        return 9.5 * p * (3 * p + min(n, ROWS_AT_ONCE))  # products of columns, and a block of rows, in float64
+        return 9.5 * p * (3 * p + min(n, ROWS_PER_BLOCK))  # products of columns, and a block of rows, in float64
     if sparse.issparse(X) and p > FEW_COLUMNS:
         return 16.0 * int(X.nnz) + 200.0 * (n + p)  # a copy of X, and the vectors of ARPACK
     return 24.0 * n * p  # a centred copy, and its decomposition

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..errors import InputError
-from ..geometry.point_blocks import ROWS_AT_ONCE, PointBlocks
+from ..geometry.point_blocks import PASS_ROWS_AT_ONCE, PointBlocks
 
 if TYPE_CHECKING:
     from .table import Table, Wanted
@@ -66,7 +66,7 @@ def settle_missing(path: Path, table: Table, wanted: Wanted) -> None:
     if not found.columns:
         return
     if rule == "error":
-        raise _error(path, table, rows, found, wanted)
+        raise _error(path, rows, found, wanted)
     if rule == "median":
         if sparse.issparse(X):
             raise InputError(
@@ -95,8 +95,8 @@ def _count(path: Path, X: Any, names: list[str]) -> tuple[NDArray[np.int64], NDA
         np.add.at(columns, entries.col[holes], 1)
         rows[entries.row[holes]] = True
         return columns, rows
-    for start in range(0, n, ROWS_AT_ONCE):
-        block = X[start : start + ROWS_AT_ONCE]
+    for start in range(0, n, PASS_ROWS_AT_ONCE):
+        block = X[start : start + PASS_ROWS_AT_ONCE]
         if np.isfinite(block).all():
             continue
         i, j = np.nonzero(~np.isfinite(block))
@@ -116,7 +116,7 @@ def _check_infinite(path: Path, values: Any, rows: Any, columns: Any, names: lis
         )
 
 
-def _error(path: Path, table: Table, rows: NDArray[np.bool_], found: MissingValues, wanted: Wanted) -> InputError:
+def _error(path: Path, rows: NDArray[np.bool_], found: MissingValues, wanted: Wanted) -> InputError:
     row = int(np.flatnonzero(rows)[0])
     if found.n_values == 1:
         (name,) = found.columns

@@ -34,16 +34,16 @@ def check_output(path: Path, suffixes: tuple[str, ...], *, force: bool) -> None:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, prefix: str = TEMPORARY) -> Iterator[Path]:
     """Yield a temporary file to write to, and move it to `path` unless an error occurs.
 
     An existing file keeps its permissions, and a symbolic link keeps pointing to its target, which is replaced. If the
-    process is terminated, the temporary file is removed.
+    process is terminated, the temporary file, whose name starts with `prefix`, is removed.
     """
     try:
         _check_target(path)
         target = path.resolve()
-        written = target.with_name(f"{TEMPORARY}{secrets.token_hex(8)}{path.suffix.lower()}")
+        written = target.with_name(f"{prefix}{secrets.token_hex(8)}{path.suffix.lower()}")
         with _removed_on_termination(written):
             os.close(os.open(written, os.O_CREAT | os.O_EXCL, 0o600))
             try:

@@ -42,14 +42,3 @@ def sampled_squared_distances(start, stop, x, sample, out):
     for j in range(x.shape[0]):
         for s in range(start, stop):
             out[s, j] = squared_distance(x[sample[s]], x[j])
-
-
-@compiled
-def squared_distances_to(x, queries, rows, others, out):
-    """Fill row r of `out` with the squared distances from the query rows[r] to the points others[r] of x.
-
-    Sorting is left to NumPy, because compiling a sort would dominate the time of the first use.
-    """
-    for r in range(rows.size):
-        for k in range(others.shape[1]):
-            out[r, k] = squared_distance(queries[rows[r]], x[others[r, k]])

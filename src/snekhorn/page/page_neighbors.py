@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..geometry.inputs import check_points
 
 N_NEIGHBORS = 15  # as many as for the score "neighbour recall", an estimate of the mean over the points
-ROWS_AT_ONCE = 4096
+ROWS_AT_ONCE = 4096  # whose ranks are compared at a time; more take more memory
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,17 @@ def check_data(data: Any, n: int) -> Any:
     return data
 
 
-def data_neighbors(
-    data: Any, layouts: Iterable[NDArray[Any]], *, metric: str, n_jobs: int | None = None
-) -> DataNeighbors | None:
+def data_neighbors(data: Any, layouts: Iterable[NDArray[Any]], *, metric: str) -> DataNeighbors | None:
     """Find the neighbours in the data, and compare them with each layout; None if there are fewer than 2 points."""
     n = data.shape[0]
     if n < 2:
         return None
     k = min(N_NEIGHBORS, n - 1)
-    indices = _nearest(data, k, metric, n_jobs)
+    indices = _nearest(data, k, metric)
     return DataNeighbors(indices, [_count_shared(indices, nearest_in_layout(Z, k)) for Z in layouts])
 
 
-def _nearest(data: Any, k: int, metric: str, n_jobs: int | None) -> NDArray[np.int64]:
+def _nearest(data: Any, k: int, metric: str) -> NDArray[np.int64]:
     from ..geometry.costs import search_neighbors  # compiled code, which is slow to load
     from ..geometry.distance_metrics import check_metric, whitened
     from ..runtime.execution import choose_execution
@@ -60,7 +58,7 @@ def _nearest(data: Any, k: int, metric: str, n_jobs: int | None) -> NDArray[np.i
     if metric == "precomputed":
         raise InputError("metric='precomputed' has no data to search for neighbours; pass features and their metric.")
     check_metric(metric)
-    execution = choose_execution(n_jobs)
+    execution = choose_execution(None)
     points, metric = whitened(data, metric, execution)
     return search_neighbors(points, k, metric, execution).indices.reshape(-1, k).astype(np.int64)
 

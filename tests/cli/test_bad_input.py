@@ -58,10 +58,10 @@ CASES = {
     "no rows": (["embed", "header.csv"], "header.csv has 0 rows"),
     "one column": (["embed", "one.csv"], "one.csv has only one column"),
     "text only": (["embed", "text.csv"], "text.csv has no numeric columns"),
-    "NaN": (["embed", "gap.csv"], "gap.csv: the value in row 2, column 'b' is empty"),
-    "infinite": (["embed", "inf.csv"], "inf.csv: the value in row 2, column 'b' is infinite"),
-    "duplicate ids": (["embed", "ids.csv"], "ids.csv has the id 'u' in rows 1 and 2"),
-    "mixed types": (["embed", "mixed.csv"], "the value in row 300001, column 'b' is 'oops'"),
+    "NaN": (["embed", "gap.csv"], "gap.csv: the value in line 3, column 'b' is empty"),
+    "infinite": (["embed", "inf.csv"], "inf.csv: the value in line 3, column 'b' is infinite"),
+    "duplicate ids": (["embed", "ids.csv", "--id", "id"], "ids.csv has the id 'u' in lines 2 and 3"),
+    "mixed types": (["embed", "mixed.csv"], "the value in line 300002, column 'b' is 'oops'"),
     "not Parquet": (["embed", "fake.parquet"], "fake.parquet cannot be read as Parquet"),
     "not NPY": (["embed", "fake.npy"], "fake.npy cannot be read as NPY"),
     "unknown kind": (["embed", "what.xyz"], "what.xyz must end in one of .csv"),
@@ -269,10 +269,10 @@ def test_ctrl_c_keeps_what_is_done(inputs):
     ("content", "message"),
     [
         (b"alpha,gamma,kind\n1,2,u\n", "no column 'beta', which the model needs"),
-        (b"alpha,beta,kind\n1,2,u\n3,oops,v\n", "row 2, column 'beta' is 'oops', which is not a number; fix it."),
+        (b"alpha,beta,kind\n1,2,u\n3,oops,v\n", "line 3, column 'beta' is 'oops', which is not a number; fix it."),
         (
             b"alpha,beta,kind\n1,2,u\n3,,v\n",
-            "row 2, column 'beta' is empty or not a number; fill it in or drop the row.",
+            "line 3, column 'beta' is empty or not a number; fill it in or drop the row.",
         ),
     ],
 )

@@ -79,7 +79,7 @@ def test_a_column_in_both_files_comes_from_the_metadata(folder):
         ("kind\nK\nL\n", {}, r"t\.npy has 4 points, but .*meta\.csv has 2 rows; .*--id"),
         ("kind\nK\nL\nK\nL\n", {"label": "kid"}, "no column 'kid'"),
         ("kind\nK\nL\nK\nL\n", {"id": "cell"}, "no column 'cell'"),
-        ("cell,kind\nu,K\nu,L\nw,K\nx,L\n", {"id": "cell"}, "has the id 'u' in rows 1 and 2"),
+        ("cell,kind\nu,K\nu,L\nw,K\nx,L\n", {"id": "cell"}, "has the id 'u' in lines 2 and 3"),
     ],
 )
 def test_rows_that_do_not_match(folder, text, options, message):
@@ -136,7 +136,7 @@ def test_only_the_requested_id_must_be_unique(folder):
         assert table.id == "cell"
         assert table.values("id").tolist() == [1, 1, 2, 2]
     with pytest.raises(
-        InputError, match=r"meta\.csv has the id 1 in rows 1 and 2 of column 'id'; .*choose another --id"
+        InputError, match=r"meta\.csv has the id 1 in lines 2 and 3 of column 'id'; .*choose another --id"
     ):
         read_table(folder / "t.npy", metadata=meta)
 

@@ -85,7 +85,7 @@ def test_names_of_rows_must_be_features(tmp_path):
     with pytest.raises(InputError, match="more than one row called 'a' in column 'gene'"):
         read_table(tmp_path / "t.csv", transpose=True)
     (tmp_path / "t.csv").write_text("gene,u,v\na,1,2\n,3,4\n")
-    with pytest.raises(InputError, match=r"row 2 of .* has no name in column 'gene'"):
+    with pytest.raises(InputError, match=r"line 3 of .* has no name in column 'gene'"):
         read_table(tmp_path / "t.csv", transpose=True)
 
 

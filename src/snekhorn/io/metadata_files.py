@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -44,7 +45,7 @@ def join_metadata(path: Path, table: Table, file: Path, found: Table, wanted: Wa
         )
     if table.id is None and (id := wanted.id or found.id) in names:
         table.id = names[str(id)]
-        check_ids(file, table)
+        check_ids(file, replace(table, lines=found.lines))
     table.label = None if wanted.label is None else names.get(wanted.label, wanted.label)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -52,6 +52,8 @@ class Table:
         Features that are probably ids, dates or codes, about which there are notes.
     lists : list of str
         Columns of lists of numbers, which are ignored.
+    lines : callable or None
+        For text files, returns the line numbers of rows as they were read.
     """
 
     X: Any
@@ -65,6 +67,12 @@ class Table:
     elsewhere: frozenset[str] = frozenset()
     doubtful: list[str] = field(default_factory=list)
     lists: list[str] = field(default_factory=list)
+    lines: Callable[[Sequence[int]], list[int]] | None = None
+
+    def place(self, *rows: int) -> str:
+        """Return where rows, counted from 0, are in the file: "line 7" of text, which has a header, else "row 6"."""
+        word, numbers = ("row", [row + 1 for row in rows]) if self.lines is None else ("line", self.lines(rows))
+        return f"{word}{'s' * (len(numbers) > 1)} {' and '.join(map(str, numbers))}"
 
     def with_features(self, names: Iterable[str]) -> pa.Table:
         """Return the metadata with these columns of X, unless they are among the metadata."""
@@ -335,14 +343,14 @@ def check_ids(path: Path, table: Table) -> None:
         return
     ids = decoded(table.metadata.column(table.id))
     if ids.null_count:
-        row = pc.index(pc.is_null(ids), True).as_py() + 1
-        raise InputError(f"row {row} of {path} has no id in column {table.id!r}; add one, or choose another --id.")
+        place = table.place(pc.index(pc.is_null(ids), True).as_py())
+        raise InputError(f"{path} has no id in {place} of column {table.id!r}; add one, or choose another --id.")
     counts = pc.value_counts(ids)
     repeated = counts.filter(pc.greater(counts.field("counts"), 1))
     if len(repeated):
         first = repeated[0]["values"]
-        rows = np.flatnonzero(pc.equal(ids, first).to_numpy())[:2] + 1
+        place = table.place(*np.flatnonzero(pc.equal(ids, first).to_numpy())[:2].tolist())
         raise InputError(
-            f"{path} has the id {first.as_py()!r} in rows {rows[0]} and {rows[1]} of column {table.id!r}; "
+            f"{path} has the id {first.as_py()!r} in {place} of column {table.id!r}; "
             "make ids unique, or choose another --id."
         )

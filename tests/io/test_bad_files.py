@@ -95,6 +95,21 @@ def test_text(case, tmp_path):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("third", "problem"), [("u", "has the id 'u' in lines 2 and 4"), ("", "has no id in line 4")]
+)
+def test_a_bad_id_that_was_not_requested_is_not_used(tmp_path, third, problem):
+    (tmp_path / "t.csv").write_text(f"id,a,b\nu,1,2\nv,3,4\n{third},5,6\n")
+    table = read_table(tmp_path / "t.csv")
+    assert table.id is None
+    assert table.columns == ["a", "b"]
+    assert table.metadata.column_names == ["id"]
+    (note,) = table.notes
+    assert f"{problem} of column 'id', so the column is not used as the row names; rows are numbered" in note
+    with pytest.raises(InputError, match=f"{problem} of column 'id'; make the ids complete and unique, or choose"):
+        read_table(tmp_path / "t.csv", id="id")
+
+
 def test_text_among_numbers_far_down(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "1,2\n" * 400_000 + "1,oops\n")

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -216,6 +215,11 @@ def is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
+def names_note(id: str) -> str:
+    """Return the note about an id that was not requested."""
+    return f"column {id!r} is used as the row names"
+
+
 def no_metadata(n: int) -> pa.Table:
     """Return a table with n rows and no columns."""
     return pa.table({"row": pa.nulls(n)}).select([])
@@ -233,7 +237,7 @@ def plan_columns(path: Path, schema: pa.Schema, wanted: Wanted) -> Plan:
     if wanted.id is None:
         id = next((name for name in names if name.lower() in ID_NAMES and name not in (wanted.columns or [])), None)
         if id is not None and not wanted.transpose:
-            notes.append(f"column {id!r} is used as the row names")
+            notes.append(names_note(id))
     label = wanted.label if wanted.label in names else None
     lists = [name for name in names if pa.types.is_nested(schema.field(name).type) and name != wanted.vector]
     if wanted.vector is not None:
@@ -335,22 +339,3 @@ def as_numbers(column: pa.Array) -> NDArray[Any]:
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
-def check_ids(path: Path, table: Table) -> None:
-    """Raise an error if an id is missing or duplicated."""
-    if table.id is None:
-        return
-    ids = decoded(table.metadata.column(table.id))
-    if ids.null_count:
-        place = table.place(pc.index(pc.is_null(ids), True).as_py())
-        raise InputError(f"{path} has no id in {place} of column {table.id!r}; add one, or choose another --id.")
-    counts = pc.value_counts(ids)
-    repeated = counts.filter(pc.greater(counts.field("counts"), 1))
-    if len(repeated):
-        first = repeated[0]["values"]
-        place = table.place(*np.flatnonzero(pc.equal(ids, first).to_numpy())[:2].tolist())
-        raise InputError(
-            f"{path} has the id {first.as_py()!r} in {place} of column {table.id!r}; "
-            "make ids unique, or choose another --id."
-        )

@@ -17,7 +17,8 @@ from .h5ad_files import read_h5ad
 from .matrix_files import read_matrix_market, read_npz
 from .metadata_files import join_metadata
 from .missing_values import Rule, settle_missing
-from .table import Table, Wanted, assemble, check_ids, plan_columns, reading
+from .row_names import settle_ids
+from .table import Table, Wanted, assemble, plan_columns, reading
 from .transposed import transposed
 
 CHUNK_ROWS = 1 << 16
@@ -105,7 +106,7 @@ def read_table(  # noqa: PLR0913
         table = _read(path, suffix, wanted, rep)
     if described is not None:
         join_metadata(path, table, Path(str(metadata)), described, wanted)
-    check_ids(path, table)
+    settle_ids(path, table, wanted)
     automatic = columns is None and leading is None and not of_model and vector is None
     if automatic and suffix in TABULAR_SUFFIXES and not transpose:
         if len(table.columns) == 1:

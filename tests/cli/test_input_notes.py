@@ -141,3 +141,13 @@ def test_pictures_of_a_layout_are_coloured_by_genes(folder, snekhorn, files):
         error = snekhorn(command[0], "cells.h5ad", "--color", "CD9", *command[1:], code=2).stderr
         assert "cells.h5ad has neither a column nor a gene 'CD9'; did you mean" in error
     assert files() == before
+
+
+def test_long_ids_are_exact_in_the_table(points, folder, snekhorn):
+    ids = [2**60 + i for i in range(60)]
+    rows = [",".join(map(str, [*row, i])) for row, i in zip(points, ids, strict=True)]
+    (folder / "t.csv").write_text("a,b,c,d,barcode\n" + "\n".join(rows) + "\n")
+    result = snekhorn("embed", "t.csv", "--out", "u.csv", *FAST)
+    assert "column 'barcode' looks like an id (whole numbers beyond 2**53)" in result.stderr
+    assert "features: a, b, c, d\n" in result.stdout
+    assert [int(line.split(",")[2].strip('"')) for line in (folder / "u.csv").read_text().splitlines()[1:]] == ids

@@ -95,9 +95,7 @@ def test_text(case, tmp_path):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("third", "problem"), [("u", "has the id 'u' in lines 2 and 4"), ("", "has no id in line 4")]
-)
+@pytest.mark.parametrize(("third", "problem"), [("u", "has the id 'u' in lines 2 and 4"), ("", "has no id in line 4")])
 def test_a_bad_id_that_was_not_requested_is_not_used(tmp_path, third, problem):
     (tmp_path / "t.csv").write_text(f"id,a,b\nu,1,2\nv,3,4\n{third},5,6\n")
     table = read_table(tmp_path / "t.csv")

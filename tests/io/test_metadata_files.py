@@ -137,7 +137,9 @@ def test_only_the_requested_id_must_be_unique(folder):
         assert table.values("id").tolist() == [1, 1, 2, 2]
     table = read_table(folder / "t.npy", metadata=meta)
     assert table.id is None
-    assert any("meta.csv has the id 1 in lines 2 and 3 of column 'id', so the column is not" in note for note in table.notes)
+    assert any(
+        "meta.csv has the id 1 in lines 2 and 3 of column 'id', so the column is not" in note for note in table.notes
+    )
     with pytest.raises(InputError, match=r"meta\.csv has the id 1 in lines 2 and 3 of column 'id'; .*another --id"):
         read_table(folder / "t.npy", metadata=meta, id="id")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ BLOCK_BYTES = 1 << 20  # the reader holds about forty blocks at once, so larger 
 LONGEST_LINE = 1 << 25  # characters, enough for a million columns; longer ones take more memory to look at
 MIN_ROWS_PER_BLOCK = 4  # blocks grow for long rows, because a row must fit into a block
 SEPARATORS = (",", ";", "\t", "|")  # only the first can also be a decimal mark
+LONG_INTEGER, ANY_INTEGER = r"\s*[-+]?[0-9]{19,}\s*", pa.decimal256(76)  # which Arrow takes for decimal numbers
 SAMPLE_LINES = 200  # lines that show the decimal mark; with fewer, the first values may all be whole numbers
 OPEN_QUOTE = ", which may have an opening double quote without a closing one"
 UNREADABLE = (pa.ArrowInvalid, OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error)
@@ -202,6 +204,9 @@ def _guess_schema(path: Path, form: CsvFormat, wanted: Wanted) -> pa.Schema:
             schema = reader.schema
     except pa.ArrowInvalid as error:
         raise _explained(path, error, form, [], wanted) from error
+    for i, (field, value) in enumerate(zip(schema, form.first_row, strict=False)):
+        if pa.types.is_floating(field.type) and re.fullmatch(LONG_INTEGER, value):
+            schema = schema.set(i, field.with_type(ANY_INTEGER))
     for i in reversed(range(len(form.names))):
         if form.names[i] == "" and pa.types.is_null(schema.field(i).type):
             schema = schema.remove(i)  # an empty column, because every line ends with a separator
@@ -254,7 +259,9 @@ def _rows(path: Path, form: CsvFormat) -> Iterator[tuple[int, list[str]]]:
                     yield line, row
                 line = reader.line_num + 1
         except csv.Error as error:
-            raise InputError(f"{path}: line {line} cannot be read ({_reason(error)}); fix the line{OPEN_QUOTE}.") from error
+            raise InputError(
+                f"{path}: line {line} cannot be read ({_reason(error)}); fix the line{OPEN_QUOTE}."
+            ) from error
 
 
 def _lines_of(path: Path, form: CsvFormat, rows: Sequence[int]) -> list[int]:

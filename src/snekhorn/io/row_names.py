@@ -18,7 +18,7 @@ def check_ids(path: Path, table: Table) -> None:
 
 
 def settle_ids(path: Path, table: Table, wanted: Wanted) -> None:
-    """Raise if an id is missing or duplicated; if the id was not requested, the points have none, and a note says so."""
+    """Raise if an id is missing or duplicated; without a request for it, leave the points without ids, with a note."""
     if wanted.id is not None:
         check_ids(path, table)
     elif (problem := _problem(table)) is not None:

@@ -51,6 +51,8 @@ class Table:
         Features that are probably ids, dates or codes, about which there are notes.
     lists : list of str
         Columns of lists of numbers, which are ignored.
+    integers : list of str
+        Features that are whole numbers by the type of the column.
     lines : callable or None
         For text files, returns the line numbers of rows as they were read.
     """
@@ -66,6 +68,7 @@ class Table:
     elsewhere: frozenset[str] = frozenset()
     doubtful: list[str] = field(default_factory=list)
     lists: list[str] = field(default_factory=list)
+    integers: list[str] = field(default_factory=list)
     lines: Callable[[Sequence[int]], list[int]] | None = None
 
     def place(self, *rows: int) -> str:
@@ -148,6 +151,7 @@ class Plan:
     notes: list[str]
     vector: str | None = None
     lists: list[str] = field(default_factory=list)
+    integers: list[str] = field(default_factory=list)
 
     @property
     def read_columns(self) -> list[str]:
@@ -215,6 +219,11 @@ def is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
+def is_whole(kind: pa.DataType) -> bool:
+    """Return whether a column of this type holds whole numbers."""
+    return bool(pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0))
+
+
 def names_note(id: str) -> str:
     """Return the note about an id that was not requested."""
     return f"column {id!r} is used as the row names"
@@ -247,10 +256,12 @@ def plan_columns(path: Path, schema: pa.Schema, wanted: Wanted) -> Plan:
     vectors = [name for name in lists if is_vector(schema.field(name).type)]
     if vectors and wanted.leading is None and wanted.vector is None:
         notes.append(f"ignored {first_few(vectors)}; {_vector_hint(vectors[0])}")
-    if others := [name for name in lists if name not in vectors or wanted.vector is not None]:
-        notes.append(f"ignored {first_few(others)}: metadata cannot be lists")
+    if ignored := [name for name in lists if name not in vectors or wanted.vector is not None]:
+        notes.append(f"ignored {first_few(ignored)}: metadata cannot be lists")
     used = {*features, *lists, wanted.vector}
-    return Plan(features, [name for name in names if name not in used], id, label, notes, wanted.vector, vectors)
+    others = [name for name in names if name not in used]
+    integers = [name for name in features if is_whole(schema.field(name).type)]
+    return Plan(features, others, id, label, notes, wanted.vector, vectors, integers)
 
 
 def _vector_features(path: Path, schema: pa.Schema, wanted: Wanted) -> list[str]:
@@ -331,7 +342,7 @@ def assemble(path: Path, batches: Iterable[pa.RecordBatch], plan: Plan) -> Table
         raise InputError(f"{path} has 0 rows; pass a file with points.")
     X.resize((n, X.shape[1]), refcheck=False)
     metadata = pa.Table.from_batches(others) if plan.metadata else no_metadata(n)
-    return Table(X, features, metadata, plan.id, plan.label, plan.notes, lists=plan.lists)
+    return Table(X, features, metadata, plan.id, plan.label, plan.notes, lists=plan.lists, integers=plan.integers)
 
 
 def as_numbers(column: pa.Array) -> NDArray[Any]:

@@ -50,7 +50,7 @@ def transposed(path: Path, table: Table, wanted: Wanted, *, named: bool) -> Tabl
     if by is not None:
         notes.append(f"column {by!r} names the features")
     if ignored:
-        notes.append(f"ignored {first_few(ignored)}, which do not describe points")
+        notes.append(f"ignored {first_few(ignored)}, which {'does' if len(ignored) == 1 else 'do'} not describe points")
     metadata = pa.table({POINT: pa.array(points)}) if named else no_metadata(X.shape[0])
     return Table(X, names, metadata, POINT if named else None, None, notes)
 

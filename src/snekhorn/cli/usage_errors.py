@@ -61,9 +61,9 @@ def _allowed(reason: Any) -> str | None:
     """Return what a number must be, given the reason for which it is refused; None for other reasons."""
     kind, limits = reason["type"], reason.get("ctx", {})
     if kind == "less_than_equal":
-        return f"at most {limits['le']:,}"
+        return f"at most {limits['le']:.15g}"
     if kind == "greater_than_equal":
-        return f"at least {limits['ge']:,}"
+        return f"at least {limits['ge']:.15g}"
     return "a whole number" if kind.startswith("int_") else "a number" if kind.startswith("float_") else None
 
 

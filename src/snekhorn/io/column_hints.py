@@ -31,7 +31,7 @@ EQUAL_PAIRS = 5.0  # expected number; if lower, distinct counts pass for row num
 MOST_CODES = 20  # distinct whole numbers of a column of codes; counts often have more
 POINTS_PER_CLASS = 5  # on average; with fewer, a column is not a label
 COUNTS_SAMPLE, MANY_COUNTS = 200, 50  # rows examined for raw counts, and the smallest maximum that looks like them
-FLAGS = pa.array(["true", "TRUE", "True", "false", "FALSE", "False"])  # the booleans of Arrow in text
+FLAGS = ("true", "TRUE", "True", "false", "FALSE", "False")  # the booleans of Arrow in text
 LARGEST_EXACT = 2.0**53  # larger whole numbers are rounded, so that different ids could become equal
 WIDE = 10  # columns per row above which the points may be in columns
 
@@ -121,7 +121,7 @@ def _is_flag(column: pa.ChunkedArray) -> bool:
     """Return whether a column holds true and false; those of text files are text."""
     if pa.types.is_boolean(column.type):
         return True
-    return pa.types.is_string(column.type) and bool(pc.all(pc.is_in(column.drop_null(), FLAGS)).as_py())
+    return pa.types.is_string(column.type) and bool(pc.all(pc.is_in(column.drop_null(), pa.array(FLAGS))).as_py())
 
 
 def counts_note(X: Any) -> str | None:

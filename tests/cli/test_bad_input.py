@@ -9,11 +9,14 @@ import struct
 import subprocess
 import sys
 import termios
+from types import ModuleType
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+
+from snekhorn import cli
 
 
 def _archive(**arrays):
@@ -58,10 +61,10 @@ CASES = {
     "no rows": (["embed", "header.csv"], "header.csv has 0 rows"),
     "one column": (["embed", "one.csv"], "one.csv has only one column"),
     "text only": (["embed", "text.csv"], "text.csv has no numeric columns"),
-    "NaN": (["embed", "gap.csv"], "gap.csv: the value in row 2, column 'b' is empty"),
-    "infinite": (["embed", "inf.csv"], "inf.csv: the value in row 2, column 'b' is infinite"),
-    "duplicate ids": (["embed", "ids.csv"], "ids.csv has the id 'u' in rows 1 and 2"),
-    "mixed types": (["embed", "mixed.csv"], "the value in row 300001, column 'b' is 'oops'"),
+    "NaN": (["embed", "gap.csv"], "gap.csv: the value in line 3, column 'b' is empty"),
+    "infinite": (["embed", "inf.csv"], "inf.csv: the value in line 3, column 'b' is infinite"),
+    "duplicate ids": (["embed", "ids.csv", "--id", "id"], "ids.csv has the id 'u' in lines 2 and 3"),
+    "mixed types": (["embed", "mixed.csv"], "the value in line 300002, column 'b' is 'oops'"),
     "not Parquet": (["embed", "fake.parquet"], "fake.parquet cannot be read as Parquet"),
     "not NPY": (["embed", "fake.npy"], "fake.npy cannot be read as NPY"),
     "unknown kind": (["embed", "what.xyz"], "what.xyz must end in one of .csv"),
@@ -172,13 +175,17 @@ CASES = {
         "takes one perplexity, but got 2, 3",
     ),
     "affinity neighbours": (["affinity", "good.csv", "--out", "P.npz", "--neighbors", "-3"], "--neighbors must be"),
-    "affinity seed": (
-        ["affinity", "good.csv", "--out", "P.npz", "--seed", "-1"],
-        "--seed must be a whole number from 0",
+    "checkpoint in a file": (
+        ["embed", "good.csv", "--checkpoint", "text.csv"],
+        "--checkpoint text.csv is a file, not a folder; name another folder.",
     ),
-    "large seed": (
-        ["affinity", "good.csv", "--out", "P.npz", "--seed", "99999999999999"],
-        "--seed must be a whole number from 0",
+    "features as distances": (
+        ["embed", "space.csv", "--metric", "precomputed"],
+        "--metric precomputed needs a square matrix of distances, but space.csv has 2 points and 3 columns",
+    ),
+    "scores of features as distances": (
+        ["evaluate", "good.csv", "good.csv", "--columns", "alpha", "--coordinates", "beta", "--metric", "precomputed"],
+        "--metric precomputed needs a square matrix of distances, but good.csv has 4 points and 1 column; use another",
     ),
     "no columns": (["embed", "good.csv", "--columns", ""], "--columns is '', which has no values; pass at least one"),
     "no perplexity": (["embed", "good.csv", "--perplexity", ""], "--perplexity is '', which has no values"),
@@ -222,6 +229,31 @@ def test_one_sentence_exit_code_2_and_nothing_written(case, inputs, snekhorn):
 def test_usage_errors_are_2_too(inputs, snekhorn):
     for args in (["embed"], ["embed", "good.csv", "--method", "umap"], ["no-such-command"]):
         assert snekhorn(*args, code=2).stdout == ""
+
+
+@pytest.mark.parametrize("command", ["embed", "affinity"])
+def test_seeds_out_of_range(inputs, snekhorn, command):
+    for seed, limit in ((-1, "at least 0"), (99999999999999, "at most 4294967295")):
+        error = snekhorn(command, "good.csv", "--out", "P.npz", "--seed", seed, code=2).stderr
+        assert error.startswith(f"error: --seed must be {limit}, got {seed}.\n")
+
+
+def test_an_interrupt_before_a_session_says_that_nothing_was_written(inputs, snekhorn, monkeypatch, capsys):
+    class Interrupted(ModuleType):
+        def __getattr__(self, name):
+            raise KeyboardInterrupt
+
+    def interrupted(**options):
+        raise KeyboardInterrupt
+
+    expected = "interrupted before there were any results; nothing was written."
+    monkeypatch.setattr("snekhorn.cli.embed_command.session", interrupted)
+    assert expected in snekhorn("embed", "good.csv", code=130).stderr
+    monkeypatch.setitem(sys.modules, "snekhorn.cli.app", Interrupted("snekhorn.cli.app"))  # during the imports
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == f"{expected}\n"
 
 
 def test_force_replaces(inputs, snekhorn):
@@ -269,10 +301,10 @@ def test_ctrl_c_keeps_what_is_done(inputs):
     ("content", "message"),
     [
         (b"alpha,gamma,kind\n1,2,u\n", "no column 'beta', which the model needs"),
-        (b"alpha,beta,kind\n1,2,u\n3,oops,v\n", "row 2, column 'beta' is 'oops', which is not a number; fix it."),
+        (b"alpha,beta,kind\n1,2,u\n3,oops,v\n", "line 3, column 'beta' is 'oops', which is not a number; fix it."),
         (
             b"alpha,beta,kind\n1,2,u\n3,,v\n",
-            "row 2, column 'beta' is empty or not a number; fill it in or drop the row.",
+            "line 3, column 'beta' is empty or not a number; fill it in or drop the row.",
         ),
     ],
 )

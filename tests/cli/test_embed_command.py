@@ -150,7 +150,7 @@ def test_scores_of_few_labels_do_not_depend_on_the_metric(folder, as_json):
 def test_names_of_files_and_columns_are_no_options(folder, snekhorn):
     (folder / "n_jobs.csv").write_text("max_iter,b\n1,2\n,3\n")
     error = snekhorn("embed", "n_jobs.csv", code=2).stderr
-    assert "n_jobs.csv: the value in row 2, column 'max_iter' is empty" in error
+    assert "n_jobs.csv: the value in line 3, column 'max_iter' is empty" in error
 
 
 def test_a_label_that_nobody_has_gives_no_scores(folder, as_json):

@@ -141,3 +141,65 @@ def test_pictures_of_a_layout_are_coloured_by_genes(folder, snekhorn, files):
         error = snekhorn(command[0], "cells.h5ad", "--color", "CD9", *command[1:], code=2).stderr
         assert "cells.h5ad has neither a column nor a gene 'CD9'; did you mean" in error
     assert files() == before
+
+
+def test_long_ids_are_exact_in_the_table(points, folder, snekhorn):
+    ids = [2**60 + i for i in range(60)]
+    rows = [",".join(map(str, [*row, i])) for row, i in zip(points, ids, strict=True)]
+    (folder / "t.csv").write_text("a,b,c,d,barcode\n" + "\n".join(rows) + "\n")
+    result = snekhorn("embed", "t.csv", "--out", "u.csv", *FAST)
+    assert "column 'barcode' looks like an id (whole numbers beyond 2**53)" in result.stderr
+    assert "features: a, b, c, d\n" in result.stdout
+    assert [int(line.split(",")[2].strip('"')) for line in (folder / "u.csv").read_text().splitlines()[1:]] == ids
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, 7.7e-05, 1e30, 1.0])
+@pytest.mark.parametrize("gap", [False, True])
+def test_constant_columns_do_not_count_as_unequal(folder, snekhorn, value, gap):
+    X = np.column_stack([RNG.normal(size=(60, 2)), np.full(60, value)])
+    if gap:
+        X[3, 0] = np.nan
+    np.save("t.npy", X)
+    args = ("embed", "t.npy", "--missing", "median" if gap else "error", "--out", "u.csv", *FAST)
+    assert "standard deviations" not in snekhorn(*args).stderr
+
+
+def _labelled(folder, labels):
+    """Write points with labels to t.csv, and a layout of them to layout.csv."""
+    X = RNG.normal(size=(len(labels), 3))
+    rows = [",".join(map(str, [*row, label])) for row, label in zip(X, labels, strict=True)]
+    (folder / "t.csv").write_text("a,b,c,kind\n" + "\n".join(rows) + "\n")
+    (folder / "layout.csv").write_text("x,y\n" + "\n".join(f"{u},{v}" for u, v in X[:, :2]) + "\n")
+
+
+@pytest.mark.parametrize("command", [("embed", "t.csv", "--out", "u.csv", *FAST), ("evaluate", "t.csv", "layout.csv")])
+def test_labels_that_are_measurements_are_pointed_out(folder, snekhorn, command):
+    hint = "so it does not define groups; for measurements, pass --color kind instead of --label"
+    _labelled(folder, [i % 25 / 4 for i in range(60)])
+    found = snekhorn(*command, "--label", "kind").stderr
+    assert f"label column 'kind' has 25 distinct numbers, {hint}" in found
+    for labels in ([i % 25 for i in range(60)], [i % 4 / 4 for i in range(60)]):
+        _labelled(folder, labels)
+        assert hint not in snekhorn(*command, "--label", "kind", *["--force"][: command[0] == "embed"]).stderr
+
+
+@pytest.mark.parametrize(
+    ("labels", "problem"),
+    [
+        (["A"] * 60, "one class"),
+        (["A"] * 50 + [""] * 10, "one class"),
+        (range(60), "a different value for every point"),
+        ([""] * 60, "no values"),
+    ],
+)
+def test_labels_without_classes_have_no_scores(folder, snekhorn, as_json, labels, problem):
+    _labelled(folder, labels)
+    found = as_json("evaluate", "t.csv", "layout.csv", "--label", "kind")
+    assert f"the label column 'kind' has {problem}, so scores that need labels are left out" in found["warnings"]
+    assert "trustworthiness" in found["scores"]
+    assert not {"knn_accuracy", "silhouette"} & set(found["scores"])
+
+
+def test_one_column_is_singular(points, snekhorn):
+    args = ("embed", "lists.parquet", "--columns", "size", "--out", "t.csv", *FAST)
+    assert "lists.parquet: 60 points, 1 column\n" in snekhorn(*args).stdout

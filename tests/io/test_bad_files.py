@@ -20,15 +20,15 @@ TEXTS = {
     "header only": ("a,b\n", {}, r"0 rows"),
     "one column": ("a\n1\n2\n", {}, r"only one column, 'a'"),
     "text only": ("a,b\nx,y\nz,w\n", {}, r"no numeric columns.*'a', 'b'"),
-    "an empty value": ("a,b\n1,2\n3,\n5,6\n", {}, r"the value in row 2, column 'b' is empty"),
-    "nan": ("a,b\n1,2\nnan,4\n", {}, r"row 2, column 'a' is empty or not a number"),
-    "infinite": ("a,b\n1,2\n3,4\n5,inf\n", {}, r"row 3, column 'b' is infinite"),
+    "an empty value": ("a,b\n1,2\n3,\n5,6\n", {}, r"the value in line 3, column 'b' is empty"),
+    "nan": ("a,b\n1,2\nnan,4\n", {}, r"line 3, column 'a' is empty or not a number"),
+    "infinite": ("a,b\n1,2\n3,4\n5,inf\n", {}, r"line 4, column 'b' is infinite"),
     "duplicate ids": (
         "name,a,b\nu,1,2\nv,3,4\nu,5,6\n",
         {"id": "name"},
-        r"the id 'u' in rows 1 and 3 of column",
+        r"the id 'u' in lines 2 and 4 of column",
     ),
-    "no id": ("name,a,b\nu,1,2\n,3,4\n", {"id": "name"}, r"row 2 of .* has no id"),
+    "no id": ("name,a,b\nu,1,2\n,3,4\n", {"id": "name"}, r"has no id in line 3 of column 'name'"),
     "wrong column": (GOOD, {"columns": ["a", "bb"]}, r"no column 'bb'; did you mean 'b'\?"),
     "wrong label": (GOOD, {"label": "kin"}, r"no column 'kin'; did you mean 'kind'\?"),
     "text among columns": (GOOD, {"columns": ["a", "kind"]}, r"'kind' .* does not contain numbers"),
@@ -41,7 +41,7 @@ TEXTS = {
     "text among numbers": (
         "a,b\n" + "1,2\n" * 20 + "1,?\n",
         {},
-        r"row 21, column 'b' is '\?', which is not a number",
+        r"line 22, column 'b' is '\?', which is not a number",
     ),
     "two decimal marks": (
         "a;b;c\n1,5;2,5;1.5\n3,5;4,5;2.5\n",
@@ -49,7 +49,7 @@ TEXTS = {
         r"decimal points in column 'c', such as 1.5; use the same decimal mark in all columns.*--exclude",
     ),
     "mostly decimal points": ("a;b;c\n1.5;2.5;1,5\n3.5;4.5;2,5\n", {}, r"decimal commas in column 'c', such as 1,5"),
-    "ragged": ("a,b\n1,2\n3,4,5\n", {}, r"row 2 has 3 values, but the first line has 2"),
+    "ragged": ("a,b\n1,2\n3,4,5\n", {}, r"line 3 has 3 values, but the first line has 2"),
     "thousands and decimal commas": (
         "a;b\n1.000,5;2\n3.000,5;4\n",
         {},
@@ -58,8 +58,28 @@ TEXTS = {
     "thousands": ('a,b,c\n"1,000",2,3\n"3,000,000",4,4\n', {}, r"thousands separators in column 'a', such as 1,000"),
     "thousands everywhere": ('a,b\n"1,000","2,500"\n"3,000","4,000"\n', {}, r"thousands separators in column 'a'"),
     "spaces": ("a,b,c\n1 000,2,3\n3 000,4,4\n", {}, r"thousands separators in column 'a', such as 1 000"),
-    "a text among decimal commas": ("a;b\n" + "1,5;2,5\n" * 20 + "1,5;?\n", {}, r"row 21, column 'b' is '\?'"),
-    "ragged below blank lines": ("a,b\n1,2\n\n\n3,4,5\n", {}, r"row 2 has 3 values"),
+    "a text among decimal commas": ("a;b\n" + "1,5;2,5\n" * 20 + "1,5;?\n", {}, r"line 22, column 'b' is '\?'"),
+    "ragged below blank lines": ("a,b\n1,2\n\n\n3,4,5\n", {}, r"line 5 has 3 values"),
+    "an empty value below blank lines and a value of two lines": (
+        '\n\nname,a,b\n\n"u\nv",1,2\nw,3,4\n\nx,5,\n',
+        {},
+        r"line 9, column 'b' is empty",
+    ),
+    "an empty value without a header": ("1.5,2\n3,\n5,6\n", {}, r"line 2, column 'column_2' is empty"),
+    "an open quote": (
+        'name,a,b\nu,1,2\n"v,3,4\nw,5,6\n',
+        {},
+        r"line 3 has 1 value, but the first line has 3; fix the line, which may have an opening double quote without",
+    ),
+    "an open quote in the last line": ('name,a,b\nu,1,2\n"v,3,4', {}, r"line 3 has 1 value.*may have an opening"),
+    "an open quote in a long file": (
+        'name,a,b\nu,1,2\n"v,3,4\n' + "w,5,6\n" * 30_000,
+        {},
+        r"line 3 cannot be read \(field larger .*may have an opening double quote without a closing one",
+    ),
+    "a comment": ("# made by X\na,b\n1,2\n", {}, r"comment, '# made by X', but the first line must hold the column"),
+    "comments with commas": ("# X, 2024\n# Y\na,b,c\n1,2,3\n", {}, r"starts with a comment, '# X, 2024'"),
+    "a title": ("Flowers\na,b\n1,2\n", {}, r"only one column, 'Flowers'.* also in the first line, which must hold the"),
     "one column of numbers": ("a,kind\n1,u\n2,v\n", {}, r"only one numeric column, 'a'.*--columns"),
 }
 
@@ -75,10 +95,23 @@ def test_text(case, tmp_path):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(("third", "problem"), [("u", "has the id 'u' in lines 2 and 4"), ("", "has no id in line 4")])
+def test_a_bad_id_that_was_not_requested_is_not_used(tmp_path, third, problem):
+    (tmp_path / "t.csv").write_text(f"id,a,b\nu,1,2\nv,3,4\n{third},5,6\n")
+    table = read_table(tmp_path / "t.csv")
+    assert table.id is None
+    assert table.columns == ["a", "b"]
+    assert table.metadata.column_names == ["id"]
+    (note,) = table.notes
+    assert f"{problem} of column 'id', so the column is not used as the row names; rows are numbered" in note
+    with pytest.raises(InputError, match=f"{problem} of column 'id'; make the ids complete and unique, or choose"):
+        read_table(tmp_path / "t.csv", id="id")
+
+
 def test_text_among_numbers_far_down(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "1,2\n" * 400_000 + "1,oops\n")
-    with pytest.raises(InputError, match=r"row 400001, column 'b' is 'oops', which is not a number"):
+    with pytest.raises(InputError, match=r"line 400002, column 'b' is 'oops', which is not a number"):
         read_table(path)
 
 
@@ -159,7 +192,7 @@ def test_latin_1_in_the_middle(tmp_path):
 
 def test_ragged_far_down(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n" + "1,2\n" * 400_000 + "1\n")
-    with pytest.raises(InputError, match=r"row 400001 has 1 value, but the first line has 2"):
+    with pytest.raises(InputError, match=r"line 400002 has 1 value, but the first line has 2"):
         read_table(tmp_path / "t.csv")
 
 

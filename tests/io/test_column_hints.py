@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv as arrow_csv
+from pyarrow import parquet
 
 from snekhorn.cli.options import split
 from snekhorn.io import read_table
@@ -128,3 +129,57 @@ def test_a_label_that_was_not_declared(tmp_path):
 )
 def test_points_in_columns(tmp_path, columns, hinted):
     assert ("--transpose" in _notes(tmp_path, columns)) is hinted
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("first", [2**53, 2**60, -(2**62), 2**64 - N])
+def test_whole_numbers_that_a_float_would_round_stay_exact(tmp_path, suffix, first):
+    values = pa.array([None, *range(first + 1, first + N)], pa.uint64() if first > 2**63 else pa.int64())
+    if first > 2**63:  # the format of text shows in the first row
+        values = values.fill_null(first)
+    write = arrow_csv.write_csv if suffix == "csv" else parquet.write_table
+    write(pa.table({**MEASURED, "barcode": values}), tmp_path / f"t.{suffix}")
+    table = read_table(tmp_path / f"t.{suffix}")
+    assert table.columns == ["a", "b"]
+    found = table.metadata["barcode"].to_pylist()
+    assert [None if value is None else int(value) for value in found] == values.to_pylist()
+    assert table.notes[-1] == (
+        "column 'barcode' looks like an id (whole numbers beyond 2**53), so it is not used as a feature; if it names "
+        "the rows, pass --id barcode"
+    )
+    assert read_table(tmp_path / f"t.{suffix}", columns=["a", "barcode"], missing="drop").columns == ["a", "barcode"]
+
+
+@pytest.mark.parametrize("values", [RNG.normal(size=N) * 1e20, np.arange(N) + 2**52, [10.0**30] * N])
+def test_other_large_numbers_are_features(tmp_path, values):
+    assert "2**53" not in _notes(tmp_path, {**MEASURED, "c": values})
+    assert read_table(tmp_path / "t.csv").columns == ["a", "b", "c"]
+
+
+def test_long_whole_numbers_are_features_if_there_are_no_others(tmp_path):
+    arrow_csv.write_csv(pa.table({name: np.arange(N) + 2**60 for name in "ab"}), tmp_path / "t.csv")
+    assert read_table(tmp_path / "t.csv").columns == ["a", "b"]
+
+
+@pytest.mark.parametrize("excluded", [None, ["e*", "flag", "late"]])
+def test_empty_columns_and_columns_of_flags_are_pointed_out(tmp_path, excluded):
+    n = 150_000  # more than a block of text, so that the type of "late" is not known at its start
+    rows = [f"{i % 7},{i % 5 / 4},,{str(i % 2 > 0).lower()},{i if i > n - 9 else ''}" for i in range(n)]
+    (tmp_path / "t.csv").write_text("a,b,empty,flag,late\n" + "\n".join(rows) + "\n")
+    table = read_table(tmp_path / "t.csv", exclude=excluded)
+    assert table.columns == ["a", "b"]
+    hints = {
+        "column 'empty' is empty, and kept as metadata",
+        "column 'flag' holds true and false, which are no features; to use them as such, write 1 and 0",
+        "column 'late' has no values at the start of the file; kept as metadata",
+    }
+    assert hints & set(table.notes) == (hints if excluded is None else set())
+    labelled = read_table(tmp_path / "t.csv", label="flag")
+    assert not any("true and false" in note for note in labelled.notes)
+
+
+def test_flags_of_typed_files_are_pointed_out(tmp_path):
+    columns = {**MEASURED, "u": [True, False, None] * (N // 3), "v": [False] * N}
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    notes = read_table(tmp_path / "t.parquet").notes
+    assert any(note.startswith("columns 'u', 'v' hold true and false, which are no features") for note in notes)

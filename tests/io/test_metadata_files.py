@@ -79,7 +79,7 @@ def test_a_column_in_both_files_comes_from_the_metadata(folder):
         ("kind\nK\nL\n", {}, r"t\.npy has 4 points, but .*meta\.csv has 2 rows; .*--id"),
         ("kind\nK\nL\nK\nL\n", {"label": "kid"}, "no column 'kid'"),
         ("kind\nK\nL\nK\nL\n", {"id": "cell"}, "no column 'cell'"),
-        ("cell,kind\nu,K\nu,L\nw,K\nx,L\n", {"id": "cell"}, "has the id 'u' in rows 1 and 2"),
+        ("cell,kind\nu,K\nu,L\nw,K\nx,L\n", {"id": "cell"}, "has the id 'u' in lines 2 and 3"),
     ],
 )
 def test_rows_that_do_not_match(folder, text, options, message):
@@ -135,10 +135,19 @@ def test_only_the_requested_id_must_be_unique(folder):
         table = read_table(folder / file, metadata=meta, id="cell")
         assert table.id == "cell"
         assert table.values("id").tolist() == [1, 1, 2, 2]
-    with pytest.raises(
-        InputError, match=r"meta\.csv has the id 1 in rows 1 and 2 of column 'id'; .*choose another --id"
-    ):
-        read_table(folder / "t.npy", metadata=meta)
+    table = read_table(folder / "t.npy", metadata=meta)
+    assert table.id is None
+    assert any(
+        "meta.csv has the id 1 in lines 2 and 3 of column 'id', so the column is not" in note for note in table.notes
+    )
+    with pytest.raises(InputError, match=r"meta\.csv has the id 1 in lines 2 and 3 of column 'id'; .*another --id"):
+        read_table(folder / "t.npy", metadata=meta, id="id")
+
+
+def test_an_id_that_matches_rows_must_be_unique_even_if_it_was_not_requested(folder):
+    (folder / "t.csv").write_text("id,a,b\nu,1,2\nu,3,4\n")
+    with pytest.raises(InputError, match=r"t\.csv has the id 'u' in lines 2 and 3 of column 'id'; make the ids"):
+        read_table(folder / "t.csv", metadata=_meta(folder, "id,kind\nu,K\nv,L\n"))
 
 
 def test_metadata_with_the_name_of_a_feature(folder):

@@ -19,7 +19,7 @@ def path(tmp_path):
 
 def test_they_are_counted(path):
     message = (
-        r"3 missing values \(2 in 'a', 1 in 'c'\), the first in row 2; pass --missing drop to leave out 2 of 4 rows, "
+        r"3 missing values \(2 in 'a', 1 in 'c'\), the first in line 3; pass --missing drop to leave out 2 of 4 rows, "
         r"--missing median"
     )
     with pytest.raises(InputError, match=message):
@@ -71,7 +71,7 @@ def test_arrays_and_sparse_matrices(tmp_path):
 @pytest.mark.parametrize("missing", ["error", "drop", "median"])
 def test_infinite_values_are_not_missing(tmp_path, missing):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n,4\n3,-inf\n")
-    with pytest.raises(InputError, match="row 3, column 'b' is infinite"):
+    with pytest.raises(InputError, match="line 4, column 'b' is infinite"):
         read_table(tmp_path / "t.csv", missing=missing)
 
 

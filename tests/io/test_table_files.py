@@ -321,3 +321,18 @@ def test_what_is_no_palette_is_ignored(stored, tmp_path):
         metadata = read_table(tmp_path / "t.parquet").metadata
         assert key in metadata.schema.field("kind").metadata
         assert palette_of(metadata, "kind") is None
+
+
+@pytest.mark.parametrize("separator", [",", ";", "|", "\t"])
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_the_separator_does_not_depend_on_the_suffix(tmp_path, separator, suffix):
+    rows = [["#a", "b", "kind"], ["1", "2", "u"], ["3", "4.5", "v"]]
+    (tmp_path / f"t.{suffix}").write_text("".join(separator.join(row) + "\n" for row in rows))
+    table = read_table(tmp_path / f"t.{suffix}")
+    assert table.columns == ["#a", "b"]
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 4.5]])
+
+
+def test_commas_in_the_text_of_tsv_files_do_not_separate(tmp_path):
+    (tmp_path / "t.tsv").write_text("a\tb\tsize, in cm, of X\n1\t2\tu, v, w\n3\t4\tx\n")
+    assert read_table(tmp_path / "t.tsv").metadata.column_names == ["size, in cm, of X"]

@@ -31,7 +31,7 @@ def test_other_marks_of_missing_values_are_counted(tmp_path, mark, columns):
     values = [mark if i in (70_000, 70_003, 70_007) else i / 8 for i in range(100_000)]  # far below the first block
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{i / 4},{value}\n" for i, value in enumerate(values)))
     message = (
-        rf"3 values of column 'b' are '{re.escape(mark)}', which is not a number, the first in row 70001; if they are "
+        rf"3 values of column 'b' are '{re.escape(mark)}', which is not a number, the first in line 70002; if they are "
         "missing, replace them by empty cells, or leave out the column with --exclude"
     )
     with pytest.raises(InputError, match=message):
@@ -39,7 +39,7 @@ def test_other_marks_of_missing_values_are_counted(tmp_path, mark, columns):
     (tmp_path / "few.csv").write_text(
         "a,b,c\n" + "".join(f"{i},{i / 2},{mark if i in (3, 5) else i}\n" for i in range(40))
     )
-    with pytest.raises(InputError, match=r"2 values of column 'c' are .*, the first in row 4; .* empty cells"):
+    with pytest.raises(InputError, match=r"2 values of column 'c' are .*, the first in line 5; .* empty cells"):
         read_table(tmp_path / "few.csv")
 
 

@@ -85,7 +85,7 @@ def test_names_of_rows_must_be_features(tmp_path):
     with pytest.raises(InputError, match="more than one row called 'a' in column 'gene'"):
         read_table(tmp_path / "t.csv", transpose=True)
     (tmp_path / "t.csv").write_text("gene,u,v\na,1,2\n,3,4\n")
-    with pytest.raises(InputError, match=r"row 2 of .* has no name in column 'gene'"):
+    with pytest.raises(InputError, match=r"line 3 of .* has no name in column 'gene'"):
         read_table(tmp_path / "t.csv", transpose=True)
 
 
@@ -96,3 +96,13 @@ def test_what_is_not_transposed(tmp_path):
     np.savez(tmp_path / "t.npz", a=X)
     with pytest.raises(InputError, match="--transpose does not apply with --vector"):
         read_table(tmp_path / "t.npz", transpose=True, vector="a")
+
+
+@pytest.mark.parametrize(
+    ("extra", "ignored"), [(["kind"], "'kind', which does not"), (["kind", "more"], "'kind', 'more', which do not")]
+)
+def test_columns_that_are_left_out_are_named(tmp_path, extra, ignored):
+    lines = _genes(tmp_path / "t.csv").read_text().splitlines()
+    texts = [",".join([line, *(name if i == 0 else "text" for name in extra)]) for i, line in enumerate(lines)]
+    (tmp_path / "t.csv").write_text("\n".join(texts) + "\n")
+    assert f"ignored {ignored} describe points" in read_table(tmp_path / "t.csv", transpose=True).notes

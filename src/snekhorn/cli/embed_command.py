@@ -127,6 +127,8 @@ def _check_checkpoint(input: Path, method: MethodOptions) -> None:
         raise InputError(
             "--checkpoint holds one layout, but several were requested; pass one --perplexity and one --exaggeration."
         )
+    if method.checkpoint.exists() and not method.checkpoint.is_dir():
+        raise InputError(f"--checkpoint {method.checkpoint} is a file, not a folder; name another folder.")
     if input.is_dir() and method.checkpoint.resolve() == input.resolve():
         raise InputError(f"--checkpoint is the folder of the input, {input}; choose another folder.")
 

@@ -15,7 +15,7 @@ from ..io import Layouts, read_layouts
 from ..io.table_files import check_input
 from ..runtime.checks import check_jobs
 from . import options
-from .input_points import Source, named, note_unequal_columns
+from .input_points import Source, check_distances, named, note_odd_label, note_unequal_columns
 from .layout_report import measure, score_lines
 from .options import split
 from .session import Session, session
@@ -62,6 +62,8 @@ def evaluate(
             table = Source.of(input, source, metadata=metadata).read()
             for note in table.notes:
                 run.note(note)
+            note_odd_label(run, table)
+            check_distances(input, table, metric)
             found = read_layouts(embedding, columns=split(coordinates, "--coordinates"))
             _check_lengths(input, embedding, table, found)
             order = _match_rows(run, input, embedding, table, found, asked=source.id is not None)

@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from ..errors import InputError, first_few, option_text
 from ..geometry.point_blocks import MANY_COLUMNS, PointBlocks
+from ..io.column_hints import MOST_CODES
 from ..io.missing_values import Rule
+from ..io.table import decoded
 from ..io.table_files import has_numbered_columns
 from .options import PreparationOptions, RoleOptions, split
 from .session import Session
@@ -170,7 +173,8 @@ def read_input(run: Session, source: Source, metric: str) -> Table:
         table = source.read()
         for note in table.notes:
             run.note(note)
-    note_label_like_id(run, table)
+    note_odd_label(run, table)
+    check_distances(source.path, table, metric)
     if table.X.shape[0] < 2:
         raise InputError(f"{source.path} has 1 row; a layout needs at least 2 points.")
     return table
@@ -226,7 +230,7 @@ def prepare_points(
     )
     names = source.column_names(table)
     if 0 < n_components < min(n, p):
-        stage = f"reducing {p:,} columns to {n_components} principal components"
+        stage = f"reducing {columns_text(p)} to {n_components} principal components"
     elif standardize:
         stage = "standardising columns"
     elif median:
@@ -236,7 +240,7 @@ def prepare_points(
             preprocessing.fit(table.X, feature_names=names)
         X = table.X
         if isinstance(X, PointBlocks):
-            with run.stage("read", f"reading {n:,} points with {p:,} columns"):
+            with run.stage("read", f"reading {n:,} points with {columns_text(p)}"):
                 X = X.to_array()
             dominant = note_unequal_columns(run, X, table.columns, metric)
         return Points(table, X, None if names is None else preprocessing, source, dominant)
@@ -245,17 +249,45 @@ def prepare_points(
         return Points(table, preprocessing.transform(table.X), preprocessing, source, dominant)
 
 
-def note_label_like_id(run: Session, table: Table) -> None:
-    """Print a note if a label column has so many distinct values that it seems to identify the rows."""
+def check_distances(path: Path, table: Table, metric: str) -> None:
+    """Raise unless points that are given by their distances are a square matrix."""
+    n, p = table.X.shape
+    if metric == "precomputed" and n != p:
+        raise InputError(
+            f"--metric precomputed needs a square matrix of distances, but {path} has {n:,} points and "
+            f"{columns_text(p)}; use another metric for features."
+        )
+
+
+def columns_text(p: int) -> str:
+    """Return the number of columns with its noun."""
+    return f"{p:,} column{'s' * (p != 1)}"
+
+
+def note_odd_label(run: Session, table: Table) -> None:
+    """Print a note if a label column does not define groups: it seems to hold measurements, or to identify the rows."""
     if table.label is None or table.metadata.num_rows < FEW_ROWS:
         return
-    column = table.metadata.column(table.label)
+    column = decoded(table.metadata.column(table.label))
     n_classes = len(column.unique())
-    if n_classes > len(column) // 2:
+    if _is_measured(column.drop_null(), n_classes):
+        run.note(
+            f"label column {table.label!r} has {n_classes:,} distinct numbers, so it does not define groups; for "
+            f"measurements, pass {option_text('--color', table.label)} instead of --label"
+        )
+    elif n_classes > len(column) // 2:
         run.note(
             f"label column {table.label!r} has {n_classes:,} distinct values in {len(column):,} rows, so it does "
             f"not define groups; if it identifies the rows, pass {option_text('--id', table.label)}"
         )
+
+
+def _is_measured(column: pa.ChunkedArray, n_classes: int) -> bool:
+    """Return whether a label column holds many numbers with decimals; few may be classes, such as doses."""
+    if not pa.types.is_floating(column.type) or n_classes <= MOST_CODES:
+        return False
+    values = np.asarray(column.to_numpy())
+    return bool((values % 1.0 > 0.0).any())
 
 
 def note_unequal_columns(run: Session, X: Any, names: Sequence[str], metric: str) -> str | None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..registry import METHODS
 from ..runtime.checks import is_missing
+from .input_points import columns_text
 from .layout_names import layout_settings
 from .output_files import Outputs
 from .session import Session, with_option_names
@@ -119,7 +120,7 @@ class LayoutReport:
 
     def text(self, outputs: Outputs, run: Session) -> str:
         """Return a readable summary."""
-        lines = [f"{self.input}: {self.n_points:,} points, {self.n_columns:,} columns{self._reduced}"]
+        lines = [f"{self.input}: {self.n_points:,} points, {columns_text(self.n_columns)}{self._reduced}"]
         if self.columns is not None:
             lines.append(f"features: {_shortened(self.columns)}")
         if self.kept:
@@ -216,9 +217,13 @@ def measure(run: Session, X: Any, layouts: list[Any], table: Table, **how: Any) 
     values = table.values(table.label)
     known = np.array([not is_missing(value) for value in values])
     y = np.asarray(values).astype(str)
+    n_classes, n_known = len(np.unique(y[known])), np.count_nonzero(known)
+    if n_classes < 2 or n_classes == n_known:
+        problem = ("no values", "one class")[n_classes] if n_classes < 2 else "a different value for every point"
+        run.note(f"the label column {table.label!r} has {problem}, so scores that need labels are left out")
+        return [evaluate(X, Z, **how) for Z in layouts]
     if known.all():
         return [evaluate(X, Z, y, **how) for Z in layouts]
-    n_known = np.count_nonzero(known)
     run.note(
         f"the label column {table.label!r} has a value for {n_known:,} of {len(known):,} points; "
         "scores that need labels use only these points"

@@ -107,7 +107,9 @@ Balance = Annotated[
         metavar="NUMBER|auto",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Random seed; results are reproducible bit for bit.")]
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed; results are reproducible bit for bit.")
+]
 Jobs = Annotated[int | None, typer.Option("--jobs", help="Number of threads.  (default: all cores)")]
 Workers = Annotated[
     int | None,

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from . import NOTHING_WRITTEN
 from .session import BAD_INPUT, INTERRUPTED
 
 UsageError: Any = typer.BadParameter.__base__  # Typer has no public name for it
@@ -27,6 +28,14 @@ class Program(TyperGroup):
         except typer.Abort:
             code = INTERRUPTED
         raise SystemExit(code or 0)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; a session handles interrupts itself, so one that arrives here comes before it."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo(NOTHING_WRITTEN, err=True)
+            raise typer.Exit(INTERRUPTED) from None
 
 
 def _sentence(error: Any) -> str:
@@ -52,9 +61,9 @@ def _allowed(reason: Any) -> str | None:
     """Return what a number must be, given the reason for which it is refused; None for other reasons."""
     kind, limits = reason["type"], reason.get("ctx", {})
     if kind == "less_than_equal":
-        return f"at most {limits['le']:g}"
+        return f"at most {limits['le']:.15g}"
     if kind == "greater_than_equal":
-        return f"at least {limits['ge']:g}"
+        return f"at least {limits['ge']:.15g}"
     return "a whole number" if kind.startswith("int_") else "a number" if kind.startswith("float_") else None
 
 

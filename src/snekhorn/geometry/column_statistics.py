@@ -15,14 +15,30 @@ from ..errors import InputError
 # Pieces of points on a cluster end at multiples of it, so it must be a multiple of `point_clusters.ASSIGNED_AT_ONCE`.
 ROWS_PER_BLOCK = 4096
 
+CONSTANT = 4.0  # rounding errors of a value that count as none; computed constants differ by a few
+
 Array = NDArray[Any]
 
 
 def spreads(X: Any) -> Array:
-    """Return the standard deviations of the columns, without missing values."""
+    """Return the standard deviations of the columns without missing values; 0 if values differ only by rounding."""
     if not sparse.issparse(X) and X.dtype.kind == "f" and np.isnan(X).any():
-        return np.asarray(np.nanstd(X, axis=0, dtype=float))
-    return column_moments(X)[1]
+        deviations = np.asarray(np.nanstd(X, axis=0, dtype=float))
+    else:
+        deviations = column_moments(X)[1]
+    low, high = _ranges(X)
+    precision = np.finfo(X.dtype if X.dtype.kind == "f" else float).eps
+    constant = high - low <= CONSTANT * precision * np.maximum(np.abs(low), np.abs(high))
+    return np.where(constant, 0.0, deviations)
+
+
+def _ranges(X: Any) -> tuple[Array, Array]:
+    """Return the smallest and the largest known values of the columns."""
+    if sparse.issparse(X):
+        low, high = (np.asarray(values.toarray(), dtype=float).ravel() for values in (X.min(axis=0), X.max(axis=0)))
+    else:
+        low, high = (np.asarray(find.reduce(X, axis=0), dtype=float) for find in (np.fmin, np.fmax))
+    return low, high
 
 
 def column_medians(X: Array, names: Sequence[str] | None = None) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from scipy import sparse
 
 from ..colors import DISTINCT
 from ..errors import first_few, option_text
-from ..geometry.point_blocks import PointBlocks
-from .table import Table, Wanted
+from ..geometry.point_blocks import ROWS_AT_ONCE, PointBlocks
+from .table import Table, Wanted, is_number
 
 LABEL_NAMES = (
     *("label", "labels", "class", "classes", "target", "cluster", "clusters", "category", "group", "species"),
@@ -30,6 +31,8 @@ EQUAL_PAIRS = 5.0  # expected number; if lower, distinct counts pass for row num
 MOST_CODES = 20  # distinct whole numbers of a column of codes; counts often have more
 POINTS_PER_CLASS = 5  # on average; with fewer, a column is not a label
 COUNTS_SAMPLE, MANY_COUNTS = 200, 50  # rows examined for raw counts, and the smallest maximum that looks like them
+FLAGS = ("true", "TRUE", "True", "false", "FALSE", "False")  # the booleans of Arrow in text
+LARGEST_EXACT = 2.0**53  # larger whole numbers are rounded, so that different ids could become equal
 WIDE = 10  # columns per row above which the points may be in columns
 
 
@@ -68,6 +71,59 @@ def column_notes(table: Table, wanted: Wanted) -> tuple[list[str], list[str]]:
     return [*notes, *label_notes(table, wanted, others), *_orientation_notes(table)], doubtful
 
 
+def too_long_integers(table: Table) -> list[str]:
+    """Return the features whose whole numbers a float cannot distinguish, unless no other feature would remain."""
+    if not table.integers:
+        return []
+    long = np.zeros(len(table.columns), np.bool_)
+    for start in range(0, len(table.X), ROWS_AT_ONCE):
+        long |= (np.abs(table.X[start : start + ROWS_AT_ONCE]) >= LARGEST_EXACT).any(axis=0)
+    integers = set(table.integers)
+    found = [name for name, is_long in zip(table.columns, long, strict=True) if is_long and name in integers]
+    return found if len(found) < len(table.columns) else []
+
+
+def long_integers_note(names: list[str]) -> str:
+    """Return a note about columns of such numbers, which have become metadata."""
+    one = len(names) == 1
+    return (
+        f"{_columns(names)} like {'an id' if one else 'ids'} (whole numbers beyond 2**53), so "
+        f"{'it is not used as a feature' if one else 'they are not used as features'}; if "
+        f"{'it names' if one else 'one names'} the rows, pass {option_text('--id', names[0])}"
+    )
+
+
+def unused_notes(table: Table, wanted: Wanted) -> list[str]:
+    """Return notes about columns that a reader may take for features, but that are empty, or hold true and false."""
+    left = {table.id, table.label, *table.elsewhere}
+    empty, flags, late = [], [], []
+    for name, column in zip(table.metadata.column_names, table.metadata.columns, strict=True):
+        if name in left or any(name == pattern or fnmatchcase(name, pattern) for pattern in wanted.exclude or ()):
+            continue
+        if column.null_count == len(column):
+            empty.append(name)
+        elif _is_flag(column):
+            flags.append(name)
+        elif is_number(column.type):
+            late.append(name)
+    notes = [f"{_columns(empty, 'is', 'are')} empty, and kept as metadata"] if empty else []
+    if flags:
+        notes.append(
+            f"{_columns(flags, 'holds', 'hold')} true and false, which are no features; to use them as such, write 1 "
+            "and 0"
+        )
+    if late:
+        notes.append(f"{_columns(late, 'has', 'have')} no values at the start of the file; kept as metadata")
+    return notes
+
+
+def _is_flag(column: pa.ChunkedArray) -> bool:
+    """Return whether a column holds true and false; those of text files are text."""
+    if pa.types.is_boolean(column.type):
+        return True
+    return pa.types.is_string(column.type) and bool(pc.all(pc.is_in(column.drop_null(), pa.array(FLAGS))).as_py())
+
+
 def counts_note(X: Any) -> str | None:
     """Return a note if X, dense, sparse or in blocks, looks like raw counts, of which a few genes would dominate."""
     if isinstance(X, PointBlocks):
@@ -88,8 +144,8 @@ def counts_note(X: Any) -> str | None:
     )
 
 
-def _columns(names: list[str]) -> str:
-    return f"column {names[0]!r} looks" if len(names) == 1 else f"columns {first_few(names)} look"
+def _columns(names: list[str], one: str = "looks", several: str = "look") -> str:
+    return f"column {names[0]!r} {one}" if len(names) == 1 else f"columns {first_few(names)} {several}"
 
 
 def _names_rows(name: str, x: NDArray[np.float64], *, first: bool) -> bool:

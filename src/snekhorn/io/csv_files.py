@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import IO
 
@@ -27,7 +30,9 @@ BLOCK_BYTES = 1 << 20  # the reader holds about forty blocks at once, so larger 
 LONGEST_LINE = 1 << 25  # characters, enough for a million columns; longer ones take more memory to look at
 MIN_ROWS_PER_BLOCK = 4  # blocks grow for long rows, because a row must fit into a block
 SEPARATORS = (",", ";", "\t", "|")  # only the first can also be a decimal mark
+LONG_INTEGER, ANY_INTEGER = r"\s*[-+]?[0-9]{19,}\s*", pa.decimal256(76)  # which Arrow takes for decimal numbers
 SAMPLE_LINES = 200  # lines that show the decimal mark; with fewer, the first values may all be whole numbers
+OPEN_QUOTE = ", which may have an opening double quote without a closing one"
 UNREADABLE = (pa.ArrowInvalid, OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error)
 
 
@@ -76,6 +81,7 @@ def _read(path: Path, wanted: Wanted) -> Table:
         table = assemble(path, _batches(path, form, plan), plan)
     except pa.ArrowInvalid as error:
         raise _explained(path, error, form, plan.features, wanted) from error
+    table.lines = partial(_lines_of, path, form)
     if wanted.columns is None and wanted.leading is None:
         excluded = matching_columns(path, wanted.exclude or (), form.names, form.names)
         check_text_columns(path, table, {*excluded, wanted.label}, form=form)
@@ -86,12 +92,15 @@ def _read(path: Path, wanted: Wanted) -> Table:
 def _detect_format(path: Path, wanted: Wanted) -> CsvFormat:
     lines, n_blank = _first_lines(path)
     first, second = lines[0], lines[1] if len(lines) > 1 else ""
-    separator = "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else _separator(first)
+    usual = "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+    separator = _separator(first, usual)
     fields = next(csv.reader([first], delimiter=separator), [])
+    _check_no_comment(path, lines, usual, len(fields))
     if len(fields) < 2 and wanted.columns is None and wanted.leading is None:
         raise InputError(
             f"{path} has only one column, {first.strip()[:40]!r}, but a layout needs at least two numeric columns. "
-            "If there are more, separate them with commas; to use this one anyway, name it with --columns."
+            "If there are more, separate them with commas, tabs, ; or |, also in the first line, which must hold the "
+            "names; to use this one anyway, name it with --columns."
         )
     decimal = "." if separator == "," else decimal_mark(csv.reader(lines, delimiter=separator))
     second_fields = next(csv.reader([second], delimiter=separator), [])
@@ -129,12 +138,29 @@ def _first_lines(path: Path) -> tuple[list[str], int]:
     return lines, n_blank
 
 
-def _separator(line: str) -> str:
-    """Return the most frequent separator of a line; commas between digits are decimal if others separate numbers."""
+def _check_no_comment(path: Path, lines: list[str], usual: str, n_fields: int) -> None:
+    """Raise if a comment stands above the column names; a first name may start with # as well."""
+    below = next((line for line in lines if not line.startswith("#")), None)
+    if not lines[0].startswith("#") or below is None:
+        return
+    if len(next(csv.reader([below], delimiter=_separator(below, usual)), [])) != n_fields:
+        raise InputError(
+            f"{path} starts with a comment, {lines[0].strip()[:40]!r}, but the first line must hold the column names; "
+            "remove the comment."
+        )
+
+
+def _separator(line: str, usual: str) -> str:
+    """Return the most frequent separator of a line; commas between digits are decimal if others separate numbers.
+
+    Text rarely contains tabs, so that they separate columns wherever they are usual.
+    """
+    if usual == "\t" and usual in line:
+        return usual
     for separator in SEPARATORS[1:]:
         if separator in line and all(_is_number_text(field.replace(",", ".", 1)) for field in line.split(separator)):
             return separator
-    return max(SEPARATORS, key=line.count)
+    return max((usual, *SEPARATORS), key=line.count)
 
 
 def _is_compressed(path: Path) -> bool:
@@ -178,6 +204,9 @@ def _guess_schema(path: Path, form: CsvFormat, wanted: Wanted) -> pa.Schema:
             schema = reader.schema
     except pa.ArrowInvalid as error:
         raise _explained(path, error, form, [], wanted) from error
+    for i, (field, value) in enumerate(zip(schema, form.first_row, strict=False)):
+        if pa.types.is_floating(field.type) and re.fullmatch(LONG_INTEGER, value):
+            schema = schema.set(i, field.with_type(ANY_INTEGER))
     for i in reversed(range(len(form.names))):
         if form.names[i] == "" and pa.types.is_null(schema.field(i).type):
             schema = schema.remove(i)  # an empty column, because every line ends with a separator
@@ -201,22 +230,49 @@ def _batches(path: Path, form: CsvFormat, plan: Plan) -> Iterator[pa.RecordBatch
 
 
 def _explained(path: Path, error: Exception, form: CsvFormat, features: list[str], wanted: Wanted) -> InputError:
-    """Convert an Arrow error into one that names the row and, if possible, the value."""
+    """Convert an Arrow error into one that names the line and, if possible, the value."""
     known = set(features)
     places = {i: name for i, name in enumerate(form.names) if name in known}
-    with _open_text(path) as file:
-        rows = (row for row in csv.reader(file, delimiter=form.separator) if row)  # blank lines are not rows
-        for n_row, row in enumerate(rows, start=0 if form.has_header else 1):
-            if n_row and len(row) != len(form.names):
-                values = "1 value" if len(row) == 1 else f"{len(row)} values"
-                return InputError(
-                    f"{path}: row {n_row} has {values}, but the first line has {len(form.names)}; fix the row."
-                )
-            for i, name in places.items():
-                if n_row and i < len(row) and _is_wrong(row[i], form.decimal):
-                    n_equal = 1 + sum(i < len(other) and other[i] == row[i] for other in rows)
-                    return not_a_number(path, n_row, name, row[i], of_model=wanted.of_model, n_equal=n_equal)
+    rows = _rows(path, form)
+    for line, row in rows:
+        if len(row) != len(form.names):
+            values = "1 value" if len(row) == 1 else f"{len(row)} values"
+            hint = OPEN_QUOTE if _may_have_open_quote(row, form.separator) else ""
+            return InputError(
+                f"{path}: line {line} has {values}, but the first line has {len(form.names)}; fix the line{hint}."
+            )
+        for i, name in places.items():
+            if _is_wrong(row[i], form.decimal):
+                n_equal = 1 + sum(i < len(other) and other[i] == row[i] for _, other in rows)
+                return not_a_number(path, f"line {line}", name, row[i], of_model=wanted.of_model, n_equal=n_equal)
     return InputError(f"{path} cannot be read: {_reason(error)}; every row needs as many values as the header.")
+
+
+def _rows(path: Path, form: CsvFormat) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows with the numbers of the lines in which they start; as for Arrow, blank lines are not rows."""
+    line = 1
+    with _open_text(path) as file:
+        reader = csv.reader(file, delimiter=form.separator)
+        try:
+            for row in reader:
+                if row and line > form.n_blank + form.has_header:
+                    yield line, row
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise InputError(
+                f"{path}: line {line} cannot be read ({_reason(error)}); fix the line{OPEN_QUOTE}."
+            ) from error
+
+
+def _lines_of(path: Path, form: CsvFormat, rows: Sequence[int]) -> list[int]:
+    """Return the numbers of the lines in which rows start, given in increasing order."""
+    lines = (line for line, _ in _rows(path, form))
+    return [next(islice(lines, step, None)) for step in (rows[0], *(b - a - 1 for a, b in pairwise(rows)))]
+
+
+def _may_have_open_quote(row: list[str], separator: str) -> bool:
+    """Return whether a value has swallowed what follows, as after an opening double quote without a closing one."""
+    return separator in row[-1] or any("\n" in value or "\r" in value for value in row)
 
 
 def _is_wrong(text: str, decimal: str) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InputError, first_few
-from .table import Table, Wanted, check_ids, decoded
+from .row_names import check_ids, settle_ids
+from .table import Table, Wanted, decoded
 
 
 def join_metadata(path: Path, table: Table, file: Path, found: Table, wanted: Wanted) -> None:
@@ -43,8 +45,9 @@ def join_metadata(path: Path, table: Table, file: Path, found: Table, wanted: Wa
             f"{first_few(renamed)} of {file} get the prefix 'metadata_', because features have the names"
         )
     if table.id is None and (id := wanted.id or found.id) in names:
-        table.id = names[str(id)]
-        check_ids(file, table)
+        of_file = replace(table, id=names[str(id)], lines=found.lines)
+        settle_ids(file, of_file, wanted)
+        table.id, table.notes = of_file.id, of_file.notes
     table.label = None if wanted.label is None else names.get(wanted.label, wanted.label)
 
 

@@ -61,7 +61,7 @@ def settle_missing(path: Path, table: Table, wanted: Wanted) -> None:
         return
     if X.dtype.kind != "f":
         return
-    columns, rows = _count(path, X, table.columns)
+    columns, rows = _count(path, table)
     found = MissingValues(rule, int(rows.sum()), {table.columns[j]: int(columns[j]) for j in np.flatnonzero(columns)})
     if not found.columns:
         return
@@ -84,13 +84,14 @@ def settle_missing(path: Path, table: Table, wanted: Wanted) -> None:
     table.missing = found
 
 
-def _count(path: Path, X: Any, names: list[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _count(path: Path, table: Table) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the number of missing values of each column, and which rows have any; raise for infinite values."""
+    X = table.X
     n, p = X.shape
     columns, rows = np.zeros(p, np.int64), np.zeros(n, np.bool_)
     if sparse.issparse(X):
         entries = X.tocoo()
-        _check_infinite(path, entries.data, entries.row, entries.col, names)
+        _check_infinite(path, table, entries.data, entries.row, entries.col)
         holes = np.isnan(entries.data)
         np.add.at(columns, entries.col[holes], 1)
         rows[entries.row[holes]] = True
@@ -100,30 +101,30 @@ def _count(path: Path, X: Any, names: list[str]) -> tuple[NDArray[np.int64], NDA
         if np.isfinite(block).all():
             continue
         i, j = np.nonzero(~np.isfinite(block))
-        _check_infinite(path, block[i, j], i + start, j, names)
+        _check_infinite(path, table, block[i, j], i + start, j)
         np.add.at(columns, j, 1)
         rows[i + start] = True
     return columns, rows
 
 
-def _check_infinite(path: Path, values: Any, rows: Any, columns: Any, names: list[str]) -> None:
+def _check_infinite(path: Path, table: Table, values: Any, rows: Any, columns: Any) -> None:
     at = np.flatnonzero(np.isinf(values))
     if at.size:
-        row, name = rows[at[0]] + 1, names[columns[at[0]]]
+        place, name = table.place(int(rows[at[0]])), table.columns[columns[at[0]]]
         raise InputError(
-            f"{path}: the value in row {row}, column {name!r} is infinite; fix it, drop the row, or leave out the "
+            f"{path}: the value in {place}, column {name!r} is infinite; fix it, drop the row, or leave out the "
             "column with --exclude."
         )
 
 
-def _error(path: Path, rows: NDArray[np.bool_], found: MissingValues, wanted: Wanted) -> InputError:
-    row = int(np.flatnonzero(rows)[0])
+def _error(path: Path, table: Table, rows: NDArray[np.bool_], found: MissingValues, wanted: Wanted) -> InputError:
+    place = table.place(int(np.flatnonzero(rows)[0]))
     if found.n_values == 1:
         (name,) = found.columns
-        problem = f"{path}: the value in row {row + 1}, column {name!r} is empty or not a number"
+        problem = f"{path}: the value in {place}, column {name!r} is empty or not a number"
         remedy = "fill it in or drop the row" if wanted.of_model else "fill it in, or pass --missing drop or median"
     else:
-        problem = f"{path}: {_listed(found)}, the first in row {row + 1}"
+        problem = f"{path}: {_listed(found)}, the first in {place}"
         remedy = "fill them in or drop the rows"
         if not wanted.of_model:
             left = f"--missing drop to leave out {found.n_rows:,} of {len(rows):,} rows"

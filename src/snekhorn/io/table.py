@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -52,6 +51,10 @@ class Table:
         Features that are probably ids, dates or codes, about which there are notes.
     lists : list of str
         Columns of lists of numbers, which are ignored.
+    integers : list of str
+        Features that are whole numbers by the type of the column.
+    lines : callable or None
+        For text files, returns the line numbers of rows as they were read.
     """
 
     X: Any
@@ -65,6 +68,13 @@ class Table:
     elsewhere: frozenset[str] = frozenset()
     doubtful: list[str] = field(default_factory=list)
     lists: list[str] = field(default_factory=list)
+    integers: list[str] = field(default_factory=list)
+    lines: Callable[[Sequence[int]], list[int]] | None = None
+
+    def place(self, *rows: int) -> str:
+        """Return where rows, counted from 0, are in the file: "line 7" of text, which has a header, else "row 6"."""
+        word, numbers = ("row", [row + 1 for row in rows]) if self.lines is None else ("line", self.lines(rows))
+        return f"{word}{'s' * (len(numbers) > 1)} {' and '.join(map(str, numbers))}"
 
     def with_features(self, names: Iterable[str]) -> pa.Table:
         """Return the metadata with these columns of X, unless they are among the metadata."""
@@ -141,6 +151,7 @@ class Plan:
     notes: list[str]
     vector: str | None = None
     lists: list[str] = field(default_factory=list)
+    integers: list[str] = field(default_factory=list)
 
     @property
     def read_columns(self) -> list[str]:
@@ -208,6 +219,16 @@ def is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
+def is_whole(kind: pa.DataType) -> bool:
+    """Return whether a column of this type holds whole numbers."""
+    return bool(pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0))
+
+
+def names_note(id: str) -> str:
+    """Return the note about an id that was not requested."""
+    return f"column {id!r} is used as the row names"
+
+
 def no_metadata(n: int) -> pa.Table:
     """Return a table with n rows and no columns."""
     return pa.table({"row": pa.nulls(n)}).select([])
@@ -225,7 +246,7 @@ def plan_columns(path: Path, schema: pa.Schema, wanted: Wanted) -> Plan:
     if wanted.id is None:
         id = next((name for name in names if name.lower() in ID_NAMES and name not in (wanted.columns or [])), None)
         if id is not None and not wanted.transpose:
-            notes.append(f"column {id!r} is used as the row names")
+            notes.append(names_note(id))
     label = wanted.label if wanted.label in names else None
     lists = [name for name in names if pa.types.is_nested(schema.field(name).type) and name != wanted.vector]
     if wanted.vector is not None:
@@ -235,10 +256,12 @@ def plan_columns(path: Path, schema: pa.Schema, wanted: Wanted) -> Plan:
     vectors = [name for name in lists if is_vector(schema.field(name).type)]
     if vectors and wanted.leading is None and wanted.vector is None:
         notes.append(f"ignored {first_few(vectors)}; {_vector_hint(vectors[0])}")
-    if others := [name for name in lists if name not in vectors or wanted.vector is not None]:
-        notes.append(f"ignored {first_few(others)}: metadata cannot be lists")
+    if ignored := [name for name in lists if name not in vectors or wanted.vector is not None]:
+        notes.append(f"ignored {first_few(ignored)}: metadata cannot be lists")
     used = {*features, *lists, wanted.vector}
-    return Plan(features, [name for name in names if name not in used], id, label, notes, wanted.vector, vectors)
+    others = [name for name in names if name not in used]
+    integers = [name for name in features if is_whole(schema.field(name).type)]
+    return Plan(features, others, id, label, notes, wanted.vector, vectors, integers)
 
 
 def _vector_features(path: Path, schema: pa.Schema, wanted: Wanted) -> list[str]:
@@ -319,7 +342,7 @@ def assemble(path: Path, batches: Iterable[pa.RecordBatch], plan: Plan) -> Table
         raise InputError(f"{path} has 0 rows; pass a file with points.")
     X.resize((n, X.shape[1]), refcheck=False)
     metadata = pa.Table.from_batches(others) if plan.metadata else no_metadata(n)
-    return Table(X, features, metadata, plan.id, plan.label, plan.notes, lists=plan.lists)
+    return Table(X, features, metadata, plan.id, plan.label, plan.notes, lists=plan.lists, integers=plan.integers)
 
 
 def as_numbers(column: pa.Array) -> NDArray[Any]:
@@ -327,22 +350,3 @@ def as_numbers(column: pa.Array) -> NDArray[Any]:
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
-def check_ids(path: Path, table: Table) -> None:
-    """Raise an error if an id is missing or duplicated."""
-    if table.id is None:
-        return
-    ids = decoded(table.metadata.column(table.id))
-    if ids.null_count:
-        row = pc.index(pc.is_null(ids), True).as_py() + 1
-        raise InputError(f"row {row} of {path} has no id in column {table.id!r}; add one, or choose another --id.")
-    counts = pc.value_counts(ids)
-    repeated = counts.filter(pc.greater(counts.field("counts"), 1))
-    if len(repeated):
-        first = repeated[0]["values"]
-        rows = np.flatnonzero(pc.equal(ids, first).to_numpy())[:2] + 1
-        raise InputError(
-            f"{path} has the id {first.as_py()!r} in rows {rows[0]} and {rows[1]} of column {table.id!r}; "
-            "make ids unique, or choose another --id."
-        )

@@ -11,13 +11,14 @@ from pyarrow import ipc, parquet
 
 from ..errors import InputError, option_text
 from .block_files import block_files, has_named_columns, is_zarr, read_folder, read_npy
-from .column_hints import column_notes, label_notes
+from .column_hints import column_notes, label_notes, long_integers_note, too_long_integers, unused_notes
 from .csv_files import read_csv
 from .h5ad_files import read_h5ad
 from .matrix_files import read_matrix_market, read_npz
 from .metadata_files import join_metadata
 from .missing_values import Rule, settle_missing
-from .table import Table, Wanted, assemble, check_ids, plan_columns, reading
+from .row_names import settle_ids
+from .table import Table, Wanted, assemble, plan_columns, reading
 from .transposed import transposed
 
 CHUNK_ROWS = 1 << 16
@@ -103,11 +104,17 @@ def read_table(  # noqa: PLR0913
         wanted = wanted if names_features is None else replace(wanted, id=None)
     else:
         table = _read(path, suffix, wanted, rep)
+    automatic = columns is None and leading is None and not of_model and vector is None and not transpose
+    by_column = automatic and suffix in TABULAR_SUFFIXES
+    if by_column and (ids := too_long_integers(table)):
+        wanted = replace(wanted, exclude=[*(exclude or ()), *ids])  # read again, as metadata, which are not rounded
+        del table  # both would not fit into memory
+        table = _read(path, suffix, wanted, rep)
+        table.notes.append(long_integers_note(ids))
     if described is not None:
         join_metadata(path, table, Path(str(metadata)), described, wanted)
-    check_ids(path, table)
-    automatic = columns is None and leading is None and not of_model and vector is None
-    if automatic and suffix in TABULAR_SUFFIXES and not transpose:
+    settle_ids(path, table, wanted)
+    if by_column:
         if len(table.columns) == 1:
             lists = [f" To lay out lists of numbers, pass {option_text('--vector', name)}." for name in table.lists[:1]]
             raise InputError(
@@ -115,8 +122,9 @@ def read_table(  # noqa: PLR0913
                 f"To use only this one, pass it to --columns.{''.join(lists)}"
             )
         notes, table.doubtful = column_notes(table, wanted)  # of all rows, because row numbers may lose some below
+        notes += unused_notes(table, wanted)
     elif leading is None and not of_model:
-        can_be_labels = automatic and not transpose and suffix != ".h5ad"  # elsewhere, --label would fail
+        can_be_labels = automatic and suffix != ".h5ad"  # elsewhere, --label would fail
         notes = label_notes(table, wanted, table.columns if can_be_labels else ())
     else:
         notes = []

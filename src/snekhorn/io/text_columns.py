@@ -66,7 +66,7 @@ def check_text_columns(path: Path, table: Table, others: Collection[str | None],
             row = pc.index(numbers, False).as_py()
             value = column[row].as_py()
             n_equal = pc.sum(pc.equal(column, value)).as_py()
-            raise not_a_number(path, row + 1, name, value, of_model=False, n_equal=n_equal)
+            raise not_a_number(path, table.place(row), name, value, of_model=False, n_equal=n_equal)
 
 
 def with_types(table: pa.Table, names: Collection[str | None], *, decimal: str) -> pa.Table:
@@ -132,14 +132,14 @@ def wrong_marks(path: Path, name: str, value: str, problem: str) -> InputError:
     )
 
 
-def not_a_number(path: Path, row: int, name: str, value: str, *, of_model: bool, n_equal: int = 1) -> InputError:
+def not_a_number(path: Path, place: str, name: str, value: str, *, of_model: bool, n_equal: int = 1) -> InputError:
     """Return an error about a value of a numeric column that is text, and that the column has so many times."""
     alternative = "" if of_model else ", or leave out the column with --exclude"
     if n_equal == 1:
-        problem = f"the value in row {row}, column {name!r} is {value!r}, which is not a number; fix it"
+        problem = f"the value in {place}, column {name!r} is {value!r}, which is not a number; fix it"
     else:
         problem = (
-            f"{n_equal:,} values of column {name!r} are {value!r}, which is not a number, the first in row {row}; if "
+            f"{n_equal:,} values of column {name!r} are {value!r}, which is not a number, the first in {place}; if "
             "they are missing, replace them by empty cells"
         )
     return InputError(f"{path}: {problem}{alternative}.")

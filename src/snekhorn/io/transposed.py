@@ -50,7 +50,7 @@ def transposed(path: Path, table: Table, wanted: Wanted, *, named: bool) -> Tabl
     if by is not None:
         notes.append(f"column {by!r} names the features")
     if ignored:
-        notes.append(f"ignored {first_few(ignored)}, which do not describe points")
+        notes.append(f"ignored {first_few(ignored)}, which {'does' if len(ignored) == 1 else 'do'} not describe points")
     metadata = pa.table({POINT: pa.array(points)}) if named else no_metadata(X.shape[0])
     return Table(X, names, metadata, POINT if named else None, None, notes)
 
@@ -68,8 +68,8 @@ def _row_names(path: Path, table: Table, by: str) -> list[str]:
     """Return the names of the rows, which must be unique."""
     column = table.metadata.column(by).cast(pa.string())
     if column.null_count:
-        row = pc.index(pc.is_null(column), True).as_py() + 1
-        raise InputError(f"row {row} of {path} has no name in column {by!r}, so it cannot be a feature; add one.")
+        place = table.place(pc.index(pc.is_null(column), True).as_py())
+        raise InputError(f"{place} of {path} has no name in column {by!r}, so it cannot be a feature; add one.")
     names: list[str] = column.to_pylist()
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from ..affinities.affinity import Affinity
 from ..affinities.symmetric_entropic import SymmetricEntropicAffinity
 from ..embedding.latent import choose_method
-from ..errors import InputError, InputTypeError
+from ..errors import InputError, InputTypeError, shown
 from ..geometry.costs import count_neighbors, search_neighbors
 from ..geometry.distance_metrics import whitened
 from ..geometry.inputs import check_layout, check_squares
@@ -20,6 +20,7 @@ from ..runtime.checks import check_perplexity, check_positive
 from ..runtime.execution import choose_execution, one_blas_thread
 from ..runtime.memory import limited_memory
 from .neighbor_embedding import NeighborEmbedding
+from .parameters import check_estimator
 from .resources import LayoutKind, count_points, require_memory_for_points
 
 Model = TypeVar("Model", bound=NeighborEmbedding)
@@ -70,6 +71,7 @@ def sweep(
     >>> [model.exaggeration for model in models]
     [1.0, 1.5]
     """
+    check_estimator(model, "sweep(TSNEkhorn(), X, [10, 30])")
     model = clone(model)
     X, start, all_perplexities, all_exaggerations = _checked(model, X, perplexities, exaggerations)
     affinity = None if model.takes_affinity else _affinity_that_fits(model, X)
@@ -127,7 +129,9 @@ def _distinct(values: Any, name: str) -> list[float]:
     """Return the values in increasing order without duplicates; raise if one is invalid or if there are none."""
     several, example, check = SWEPT[name]
     if isinstance(values, str) or not np.iterable(values):
-        raise InputTypeError(f"{several} must be a list of numbers, got {values!r}; pass a list such as {example}.")
+        raise InputTypeError(
+            f"{several} must be a list of numbers, got {shown(values)}; pass a list such as {example}."
+        )
     found = sorted({check(value) for value in values})
     if not found:
         raise InputError(f"{several} is empty; pass at least one value, as in {example}.")

@@ -29,7 +29,7 @@ MIN_SORTED = 20  # increasing numbers that are row names; doses and times of a s
 EQUAL_PAIRS = 5.0  # expected number; if lower, distinct counts pass for row numbers, if higher, few numbers do
 MOST_CODES = 20  # distinct whole numbers of a column of codes; counts often have more
 POINTS_PER_CLASS = 5  # on average; with fewer, a column is not a label
-COUNTS_SAMPLE, MANY_COUNTS = 200, 50  # rows examined for raw counts, and the smallest maximum that looks like them
+COUNTS_SAMPLE = 200  # rows examined for raw counts
 WIDE = 10  # columns per row above which the points may be in columns
 
 
@@ -69,7 +69,10 @@ def column_notes(table: Table, wanted: Wanted) -> tuple[list[str], list[str]]:
 
 
 def counts_note(X: Any) -> str | None:
-    """Return a note if X, dense, sparse or in blocks, looks like raw counts, of which a few genes would dominate."""
+    """Return a note if X, dense, sparse or in blocks, looks like raw counts, of which a few genes would dominate.
+
+    These are whole numbers of at least 0 with more than two distinct values, among the first rows.
+    """
     if isinstance(X, PointBlocks):
         some: Any = X.read(0, min(COUNTS_SAMPLE, X.shape[0]))
     else:
@@ -77,10 +80,11 @@ def counts_note(X: Any) -> str | None:
     values = np.asarray(some.data if sparse.issparse(some) else some)
     if values.dtype.kind not in "biuf":
         return None
-    values = values[~np.isnan(values)]
-    if not values.size or values.min() < 0 or values.max() < MANY_COUNTS:
+    values = values[np.isfinite(values)]
+    if not values.size or values.min() < 0 or (values != np.round(values)).any():
         return None
-    if (values != np.round(values)).any():
+    distinct = np.unique(values).size + bool(sparse.issparse(some) and some.nnz < np.prod(some.shape) and values.all())
+    if distinct <= 2:  # such as 0 and 1
         return None
     return (
         f"X holds whole numbers up to {values.max():g}, like raw counts, in which a few genes dominate all distances; "

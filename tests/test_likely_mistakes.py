@@ -7,7 +7,7 @@ import pytest
 
 import snekhorn
 from snekhorn import SNEkhorn, TSNEkhorn, affinities, datasets, metrics, plots
-from snekhorn.errors import InputError
+from snekhorn.errors import InputError, shown
 from snekhorn.page import write_page
 
 X = np.random.default_rng(0).normal(size=(40, 5))
@@ -106,3 +106,12 @@ def test_the_error_is_a_short_sentence(call, message, tmp_path, monkeypatch):
         call()
     assert len(str(caught.value)) < 500 or "cannot be read" in message
     assert not list(tmp_path.iterdir())
+
+
+def test_values_in_messages_are_short():
+    assert shown(0.5) == "0.5"
+    assert shown(np.array([1.0, 2.0])) == "array([1., 2.])"
+    assert shown(X) == "ndarray of shape (40, 5)"
+    assert shown(NAMES) == "list of length 200"
+    assert shown("a" * 200) == f"'{'a' * 99}..."
+    assert shown(TSNEkhorn()) == "TSNEkhorn()"

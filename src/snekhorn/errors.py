@@ -6,8 +6,10 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from math import prod
 from typing import Any
 
+FEW_ENTRIES = 8  # of an array that is written in full
 LONGEST_VALUE = 100  # characters of a value in a message; a longer value would hide the remedy
 
 
@@ -79,9 +81,9 @@ def first_few(names: Sequence[str]) -> str:
 
 
 def shown(value: Any) -> str:
-    """Write a value for an error message as Python does, but an array by its shape, and a long list by its length."""
+    """Write a value for an error message as Python does, but a large array by its shape, a long list by its length."""
     shape = getattr(value, "shape", ())
-    if isinstance(shape, tuple) and shape:
+    if isinstance(shape, tuple) and prod(shape) > FEW_ENTRIES:
         return f"{type(value).__name__} of shape {shape}"
     text = " ".join(repr(value).split())
     if len(text) <= LONGEST_VALUE:

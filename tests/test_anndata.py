@@ -1,5 +1,7 @@
 """Layouts of AnnData objects."""
 
+import warnings
+
 import matplotlib
 import numpy as np
 import pytest
@@ -25,7 +27,8 @@ anndata = pytest.importorskip("anndata")
 from snekhorn.anndata import neighbors, tsnekhorn  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings(  # of scanpy
-    "ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::PendingDeprecationWarning"
+    *("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::PendingDeprecationWarning"),
+    "ignore:X holds whole numbers",  # the pixels of digits
 )
 matplotlib.use("Agg")
 
@@ -253,12 +256,74 @@ def test_raw_counts_are_pointed_out(form):
     neighbors(adata, perplexity=10)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_small_counts_are_pointed_out_and_binary_data_are_not(form):
+    rng = np.random.default_rng(0)
+    with pytest.warns(UserWarning, match="whole numbers up to [23], like raw counts"):
+        neighbors(anndata.AnnData(form(rng.poisson(0.3, size=(60, 9)).clip(0, 3).astype(np.float32))), perplexity=5)
+    binary = rng.integers(0, 2, size=(60, 30))
+    for values in (binary, 5 * binary, binary - 0.5, rng.integers(-3, 3, size=(60, 9))):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message="X holds")
+            neighbors(anndata.AnnData(form(values.astype(np.float32))), perplexity=5)
+
+
+def test_a_missing_value_is_placed_in_its_entry(adata):
+    adata.obsm["X_pca"][2, 3] = np.nan
+    adata.obsp["distances"] = kneighbors_graph(adata.X, 30, mode="distance")
+    for call in (tsnekhorn, neighbors, lambda adata: tsnekhorn(adata, obsp="distances", perplexity=10)):
+        with pytest.raises(InputError, match=r"obsm\['X_pca'\] contains nan at row 2, column 3"):
+            call(adata)
+
+
+def test_the_prefix_of_a_key_is_added_once(adata):
+    tsnekhorn(adata, key_added="X_mine")
+    assert "X_mine" in adata.obsm
+    assert "mine" in adata.uns
+    assert "X_X_mine" not in adata.obsm
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"key_added": ""}, "key_added='' is not a name"),
+        ({"key_added": "X_"}, "key_added='X_' is not a name"),
+        ({"key_added": None}, "key_added must be text, got None"),
+        ({"key_added": "pca"}, r"key_added='pca' would write the layout to obsm\['X_pca'\]"),
+        ({"key_added": "X_pca", "use_rep": "X"}, r"would write the layout to obsm\['X_pca'\]"),
+        ({"key_added": "harmony", "use_rep": "X_harmony"}, r"would write the layout to obsm\['X_harmony'\]"),
+        ({"key_added": "graph"}, r"key_added='graph' would replace uns\['graph'\], a neighbour graph"),
+        ({"model": "tsne"}, r"model must be an estimator of snekhorn, got 'tsne'; pass one, as in model=SNEkhorn\(\)"),
+        ({"model": SNEkhorn}, r"model is the class SNEkhorn; pass an object of it, SNEkhorn\(\)"),
+        ({"use_rep": np.eye(3)}, r"use_rep must be text, got ndarray of shape \(3, 3\)"),
+        ({"use_rep": 5}, "use_rep must be text, got 5"),
+        ({"neighbors_key": True}, "neighbors_key must be text, got True"),
+        ({"obsp": np.eye(3)}, "obsp must be text, got ndarray"),
+        ({"metric": np.eye(3)}, "metric must be one of .* got ndarray"),
+    ],
+)
+def test_names_that_cannot_be_used(adata, arguments, message):
+    adata.obsm["X_harmony"] = adata.obsm["X_pca"]
+    adata.uns["graph"] = {"distances_key": "graph_distances"}
+    before = set(adata.obsm), set(adata.uns)
+    with pytest.raises(InputError, match=message):
+        tsnekhorn(adata, **arguments)
+    assert (set(adata.obsm), set(adata.uns)) == before
+
+
+def test_names_of_graphs(adata):
+    for arguments in ({"key_added": ""}, {"key_added": 5}, {"use_rep": ""}, {"metric": np.eye(3)}):
+        with pytest.raises(InputError, match=r"is empty|must be"):
+            neighbors(adata, **arguments)
+    assert not adata.obsp
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"n_pcs": 11}, "n_pcs=11, but X_pca has 10 columns"),
         ({"n_pcs": -1}, "n_pcs must be a whole number of at least 0, got -1"),
-        ({"n_pcs": 5, "use_rep": "X"}, "n_pcs=5, but there are no principal components"),
+        ({"n_pcs": 5, "use_rep": "X"}, "n_pcs=5 applies to entries of obsm, not to X; leave out n_pcs"),
         ({"neighbors_key": "neighbor"}, "'neighbor' is not a neighbour graph of adata.uns; did you mean 'neighbors'"),
         ({"neighbors_key": "neighbors", "obsp": "distances"}, "both name a graph; pass one of them"),
         ({"obsp": "distances", "metric": "cosine"}, "metric='cosine' has no effect on given distances"),

@@ -29,8 +29,8 @@ ALLOWED = {
     "anndata": {"affinities", "embedding", "errors", "estimators", "geometry", "io", "runtime"},
     "dask": CORE | {"__init__", "__version__", "affinities", "embedding", "estimators", "geometry", "solvers"},
     "colors": set(),
-    "plots": {"colors", "errors", "geometry", "runtime"},
-    "page": {"colors", "errors", "geometry", "runtime"},
+    "plots": {"colors", "errors", "geometry", "io", "runtime"},
+    "page": {"colors", "errors", "geometry", "io", "runtime"},
     "datasets": {"errors", "geometry", "runtime"},
     "cli": CORE
     | {"__init__", "affinities", "colors", "dask", "datasets", "embedding", "estimators", "geometry", "io", "metrics"}

@@ -342,7 +342,7 @@ BAD = {
     "sample must be 'auto', None or a whole number, got 'all'": lambda X, Z, y: evaluate(X, Z, sample="all"),
     "sample must be a whole number": lambda X, Z, y: evaluate(X, Z, sample=0),
     "n_jobs must be": lambda X, Z, y: evaluate(X, Z, n_jobs=0),
-    "cannot be used to seed": lambda X, Z, y: evaluate(X, Z, random_state="now"),
+    "random_state must be a whole number": lambda X, Z, y: evaluate(X, Z, random_state="now"),
 }
 
 

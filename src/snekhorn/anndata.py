@@ -13,12 +13,14 @@ from .affinities.symmetric_entropic import SymmetricEntropicAffinity
 from .embedding.initial_layout import pca_layout
 from .errors import InputError, InputTypeError, did_you_mean, first_few
 from .estimators import NeighborEmbedding, TSNEkhorn
+from .estimators.parameters import check_estimator
 from .geometry.costs import NEIGHBORS_PER_PERPLEXITY, NeighborGraph, build_cost
+from .geometry.distance_metrics import check_metric
 from .geometry.inputs import check_points
 from .io.column_hints import counts_note
 from .io.h5ad_files import DEFAULT_REP
-from .io.h5ad_layouts import describe_layout
-from .runtime.checks import check_choice, check_count
+from .io.h5ad_layouts import RESERVED, describe_layout
+from .runtime.checks import check_choice, check_count, check_text
 from .runtime.execution import choose_execution, one_blas_thread
 from .runtime.settings import offering
 from .runtime.sparse_format import check_sparse
@@ -27,6 +29,7 @@ from .runtime.user_warnings import warn
 if TYPE_CHECKING:
     from anndata import AnnData
 
+PREFIX = "X_"  # of the names of layouts in obsm
 DEFAULT_PERPLEXITY = 30.0
 GRAPH_PERPLEXITY = 15.0  # of `neighbors`, like the number of neighbours of scanpy; larger ones give larger clusters
 GRAPH_TOL = 1e-6  # tolerance of its weights, whose sums users may read; a larger one takes fewer passes
@@ -55,7 +58,7 @@ def tsnekhorn(  # noqa: PLR0913
     adata : AnnData
         Annotated data, one row per cell.
     n_pcs : int or None, default=None
-        Number of columns of the representation to use, such as principal components; None uses all of them. Without
+        Number of columns of the entry of `obsm` to use, such as principal components; None uses all of them. Without
         `use_rep`, 0 means "X", as in scanpy.
     use_rep : str or None, default=None
         Entry of `obsm` to use, or "X". None uses "X_pca" if it exists, otherwise "X".
@@ -76,7 +79,8 @@ def tsnekhorn(  # noqa: PLR0913
         Estimator to use instead of `TSNEkhorn` with its defaults. Its `perplexity`, `n_components`, `n_jobs` and
         `random_state` are replaced by the arguments of this function.
     key_added : str, default="tsnekhorn"
-        The layout is written to `obsm["X_" + key_added]`, its description to `uns[key_added]`.
+        The layout is written to `obsm["X_" + key_added]`, its description to `uns[key_added]`. A leading "X_" of the
+        key is ignored. The entry that the layout is computed from, and `obsm["X_pca"]`, cannot be replaced.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores.
     random_state : int, RandomState or None, default=0
@@ -99,8 +103,11 @@ def tsnekhorn(  # noqa: PLR0913
     >>> adata.obsm["X_tsnekhorn"].shape
     (60, 2)
     """
-    adata = _checked(adata, copy=copy)
-    estimator = clone(TSNEkhorn() if model is None else model)
+    adata = _checked(adata, metric, copy=copy, use_rep=use_rep, neighbors_key=neighbors_key, obsp=obsp)
+    key = _layout_key(adata, key_added, use_rep)
+    model = TSNEkhorn() if model is None else model
+    check_estimator(model, "model=SNEkhorn()")
+    estimator = clone(model)
     estimator.set_params(n_components=n_components, n_jobs=n_jobs, random_state=random_state)
     if neighbors_key is not None:
         obsp = _distances_key(adata, neighbors_key, obsp)
@@ -117,13 +124,13 @@ def tsnekhorn(  # noqa: PLR0913
         estimator.set_params(metric="precomputed", n_neighbors=None)
         if use_rep is not None and isinstance(estimator.init, str) and estimator.init == "pca":
             name, points = _representation(adata, use_rep, n_pcs)
-            points = check_points(points, name=f"use_rep={name!r}")
+            points = check_points(points, name=_place(name))
             estimator.set_params(init=pca_layout(points, n_components, execution=choose_execution(n_jobs)))
         default = _perplexity_of_graph(X, obsp, warned=perplexity is None and not estimator.takes_affinity)
     estimator.set_params(perplexity=default if perplexity is None else perplexity)
     estimator.fit(X)
-    adata.obsm[f"X_{key_added}"] = np.asarray(estimator.embedding_)
-    adata.uns[key_added] = describe_layout(estimator, use_rep=use_rep, n_pcs=n_pcs or None, obsp=obsp)
+    adata.obsm[f"{PREFIX}{key}"] = np.asarray(estimator.embedding_)
+    adata.uns[key] = describe_layout(estimator, use_rep=use_rep, n_pcs=n_pcs or None, obsp=obsp)
     return adata if copy else None
 
 
@@ -178,7 +185,7 @@ def neighbors(
     >>> adata.obsp["connectivities"].shape
     (60, 60)
     """
-    adata = _checked(adata, copy=copy)
+    adata = _checked(adata, metric, copy=copy, use_rep=use_rep, key_added=key_added)
     name, X = _representation(adata, use_rep, n_pcs)
     euclidean = metric in ("euclidean", "sqeuclidean")
     used, execution = "sqeuclidean" if euclidean else metric, choose_execution(n_jobs)
@@ -202,21 +209,54 @@ def neighbors(
     return adata if copy else None
 
 
-def _checked(adata: Any, *, copy: bool) -> Any:
-    """Return the object to write to; raise if it is not annotated data."""
+def _checked(adata: Any, metric: Any, *, copy: bool, **names: Any) -> Any:
+    """Return the object to write to; raise unless it is annotated data, and the names of entries are text or None."""
     check_choice(copy, "copy", (True, False))
+    for parameter, name in names.items():
+        if name is not None:
+            check_text(name, parameter, "pass the name of an entry")
+        if name == "":
+            raise InputError(f"{parameter} is empty; pass the name of an entry.")
+    if metric is not None:
+        check_metric(metric)
     if not hasattr(adata, "obsm"):
         raise InputTypeError(f"adata must be an AnnData object, got {type(adata).__name__}; for arrays, use TSNEkhorn.")
     return adata.copy() if copy else adata
+
+
+def _layout_key(adata: AnnData, key_added: Any, use_rep: str | None) -> str:
+    """Return the name of the layout without its prefix; raise if it would replace an entry that other tools need."""
+    key = check_text(key_added, "key_added", "pass a name such as 'tsnekhorn'").removeprefix(PREFIX)
+    if key in RESERVED:
+        raise InputError(f"key_added={key_added!r} is not a name that files can hold; pass one such as 'tsnekhorn'.")
+    entry = f"{PREFIX}{key}"
+    if entry in (use_rep, DEFAULT_REP):
+        raise InputError(
+            f"key_added={key_added!r} would write the layout to obsm[{entry!r}], from which layouts are computed; pass "
+            "another name, such as 'tsnekhorn'."
+        )
+    if key in _described_graphs(adata):
+        raise InputError(f"key_added={key_added!r} would replace uns[{key!r}], a neighbour graph; pass another name.")
+    return key
+
+
+def _place(name: str) -> str:
+    """Return the place of a representation, for messages."""
+    return name if name == "X" else f"obsm[{name!r}]"
 
 
 def _representation(adata: AnnData, use_rep: str | None, n_pcs: int | None) -> tuple[str, Any]:
     """Return the name of the entry to lay out, and its first columns."""
     if n_pcs is not None:
         check_count(n_pcs, "n_pcs", smallest=0)
+    given = use_rep
     if use_rep is None:
         use_rep = DEFAULT_REP if DEFAULT_REP in adata.obsm and n_pcs != 0 else "X"
     if use_rep == "X":
+        if n_pcs and given == "X":
+            raise InputError(
+                f"n_pcs={n_pcs} applies to entries of obsm, not to X; leave out n_pcs, or pass the entry as use_rep."
+            )
         if n_pcs:
             raise InputError(
                 f"n_pcs={n_pcs}, but there are no principal components; run scanpy.pp.pca, or pass use_rep."
@@ -229,7 +269,7 @@ def _representation(adata: AnnData, use_rep: str | None, n_pcs: int | None) -> t
         remedy = did_you_mean(use_rep, ["X", *adata.obsm])
         raise InputError(f"use_rep={use_rep!r} is neither 'X' nor an entry of obsm; {remedy}")
     found = adata.obsm[use_rep]
-    found = found if sparse.issparse(found) else np.asarray(found)
+    found = check_points(found, name=_place(use_rep))  # a later message would call it X
     if n_pcs is None:
         return use_rep, found
     if not 0 < n_pcs <= found.shape[1]:

@@ -6,6 +6,11 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from math import prod
+from typing import Any
+
+FEW_ENTRIES = 8  # of an array that is written in full
+LONGEST_VALUE = 100  # characters of a value in a message; a longer value would hide the remedy
 
 
 class InputError(ValueError):
@@ -73,6 +78,18 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
 def first_few(names: Sequence[str]) -> str:
     """List the first eight names in quotes, followed by an ellipsis if there are more."""
     return ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
+
+
+def shown(value: Any) -> str:
+    """Write a value for an error message as Python does, but a large array by its shape, a long list by its length."""
+    shape = getattr(value, "shape", ())
+    if isinstance(shape, tuple) and prod(shape) > FEW_ENTRIES:
+        return f"{type(value).__name__} of shape {shape}"
+    text = " ".join(repr(value).split())
+    if len(text) <= LONGEST_VALUE:
+        return text
+    sized = hasattr(value, "__len__") and not isinstance(value, str | bytes)
+    return f"{type(value).__name__} of length {len(value):,}" if sized else f"{text[:LONGEST_VALUE]}..."
 
 
 def option_text(option: str, *names: str) -> str:

@@ -35,13 +35,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from .errors import InputError, reported_as_input_errors
+from .errors import InputError
 from .geometry.distance_metrics import DIRECT_METRICS, check_metric, from_squared, unit_rows, whitened
 from .geometry.inputs import check_classes, check_cost_matrix, check_points, check_range
 from .geometry.metric_search import distances_between
 from .kernels import neighbor_ranks as ranks
 from .kernels.squared_distances import sampled_squared_distances
-from .runtime.checks import check_count
+from .runtime.checks import check_count, check_seed
 from .runtime.execution import Execution, choose_execution
 
 __all__ = [
@@ -339,8 +339,8 @@ def _draw(n: int, sample: Sample, random_state: Any) -> Indices:
     """Draw the sampled points, and return them in ascending order."""
     if isinstance(sample, str) and sample != "auto":
         raise InputError(f"sample must be 'auto', None or a whole number, got {sample!r}.")
-    with reported_as_input_errors():
-        generator = check_random_state(random_state)
+    check_seed(random_state)
+    generator = check_random_state(random_state)
     if isinstance(sample, str):
         size = n if n <= EXACT_SCORES_LIMIT else SAMPLE
     else:

@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 
 from snekhorn import SNE, TSNE, SNEkhorn, SymmetricSNE, TSNEkhorn
 from snekhorn.affinities import EntropicAffinity
-from snekhorn.errors import InputError
+from snekhorn.errors import InputError, shown
 
 from ..helpers import AFFINITIES, changed, refused, squared_distances
 from .cases import each_estimator, quick, stops_early
@@ -126,7 +126,7 @@ def test_a_class_of_the_user_is_named_too():
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_parameters(kind, name, value, remedy, no_work):
-    received = [] if name == "init" and not isinstance(value, str) else [repr(value)]
+    received = [] if name == "init" and not isinstance(value, str) else [shown(value)]
     _refused(kind(**{"perplexity": 4.0, name: value}), POINTS, name, remedy, *received)
 
 

@@ -42,3 +42,15 @@ def test_show_samples_many_points_and_takes_the_options_of_the_page():
         snekhorn.show(Z, height=0)
     with pytest.raises(InputError, match="color='kind' is not a column of metadata"):
         snekhorn.show(Z, color="kind")
+
+
+@pytest.mark.parametrize("form", [np.asarray, list, pd.Series])
+def test_an_array_of_colours_becomes_a_column(form):
+    values = np.arange(40) % 3
+    for metadata in (None, {"color": ["a", "b"] * 20}):
+        page = Page(snekhorn.show(Z, metadata, color=form(values)).page)
+        column = page.header["columns"][page.header["color"]]
+        assert column["name"] == ("color" if metadata is None else "input_color")
+        assert page.column(column["name"])[1] == values.tolist()
+    page = Page(snekhorn.show(Z, color=pd.Series(values, name="age"), max_points=10).page)
+    assert page.header["columns"][page.header["color"]]["name"] == "age"

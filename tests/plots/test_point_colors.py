@@ -4,9 +4,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
 
 from snekhorn.errors import InputError
-from snekhorn.plots.point_colors import MAX_COLORS, Categories, Numbers, encode, is_categorical, natural_order
+from snekhorn.plots.point_colors import MAX_COLORS, OTHER, Categories, Numbers, encode, is_categorical, natural_order
 
 
 @pytest.mark.parametrize(
@@ -159,7 +161,7 @@ def test_no_values_are_one_unnamed_category():
     ("values", "message"),
     [
         ([1, 2], "values has 2 entries for 3 points"),
-        ("abcd", "values has 4 entries for 3 points"),
+        ("abcd", "values must be one value per point, got the text 'abcd'"),
         (np.zeros((3, 2)), r"values has shape \(3, 2\)"),
         (5, r"values has shape \(\)"),
         (np.array([1j, 2j, 3j]), "values of type complex128"),
@@ -266,3 +268,16 @@ def test_a_palette_sets_the_colours_of_some_categories():
     assert painted.colors == [plain.colors[0], "#ff0000", plain.colors[2]]
     with pytest.raises(InputError, match=r"palette\['b'\] is 'reddish', which is not a colour"):
         encode(list("abca"), 4, palette={"b": "reddish"})
+
+
+def test_palettes_are_dictionaries_lists_and_colormaps():
+    values = [0, 1, 2, 0, 1, 2]
+    for palette in (["red", "#00ff00", "b", "k"], np.eye(3), {0: "red", "1": "#00ff00", 2.0: (0, 0, 1)}):
+        assert encode(values, 6, palette=palette).colors == ["#ff0000", "#00ff00", "#0000ff"]
+    assert encode(values, 6, palette={"1": "red"}).colors[1] == "#ff0000"
+    tab10, viridis = colormaps["tab10"], colormaps["viridis"]
+    assert encode(values, 6, palette="tab10").colors == [to_hex(tab10(i)) for i in range(3)]
+    assert encode(values, 6, palette="viridis").colors == [to_hex(viridis(share)) for share in (0.0, 0.5, 1.0)]
+    many = encode(np.arange(100).astype(str).repeat(2), 200, palette="tab10")
+    assert many.colors[10] == many.colors[0]
+    assert many.colors[-1] == OTHER

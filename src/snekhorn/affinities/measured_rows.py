@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from ..errors import InputError
 from ..geometry.costs import Array, Matrix
+from ..geometry.inputs import as_array
 from ..kernels import row_measures
 from ..runtime.execution import Execution, Threads
 from ..runtime.sparse_format import check_sparse
@@ -94,6 +97,10 @@ def row_entropies(P: Matrix) -> NDArray[np.floating[Any]]:
 
     A uniform row of xi entries that sums to one has the entropy log(xi) + 1.
     """
+    if not sparse.issparse(P):
+        P = as_array(P, "P")
+    if P.ndim != 2 or P.dtype.kind not in "biuf":
+        raise InputError(f"P has shape {P.shape} and type {P.dtype}; pass an affinity matrix, such as affinity_.")
     check_sparse(P, "P")
     return MeasuredRows.of(P).log_perplexities + 1.0
 

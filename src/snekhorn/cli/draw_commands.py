@@ -90,7 +90,12 @@ def view(
             "image_folder": embedding.parent,
             "title": embedding.name if title is None else title,
         }
-        write_each(run, {out: lambda file: write_page(file, titled(found), found.metadata, **shown)})
+
+        def write(file: Path) -> None:
+            with file.open("wb") as page:
+                write_page(page, titled(found), found.metadata, **shown)
+
+        write_each(run, {out: write})
         run.result({"n_points": len(found.only), "files": {"html": str(out)}}, f"page: {out}")
         if show:
             webbrowser.open(out.resolve().as_uri())

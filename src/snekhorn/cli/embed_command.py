@@ -249,12 +249,13 @@ def _write_page(file: Path, found: Layouts, points: Points, report: LayoutReport
     from ..page import write_page
 
     layouts = titled(found)
-    write_page(
-        file,
-        layouts,
-        found.metadata,
-        data=points.scored() if len(found.only) <= MAX_COMPARED else None,
-        ids=points.table.id,
-        summary={title: report.summary(at) for at, title in enumerate(layouts)},
-        **shown,
-    )
+    with file.open("wb") as page:
+        write_page(
+            page,
+            layouts,
+            found.metadata,
+            data=points.scored() if len(found.only) <= MAX_COMPARED else None,
+            ids=points.table.id,
+            summary={title: report.summary(at) for at, title in enumerate(layouts)},
+            **shown,
+        )

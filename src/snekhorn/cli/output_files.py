@@ -179,7 +179,8 @@ def draw(
             palette=palette,
             label=color or "",
         ).figure
-    plots.save(figure, file, dpi=dpi)  # the suffix determines the format
+    with file.open("wb") as picture:
+        plots.save(figure, picture, format=file.suffix[1:].lower(), dpi=dpi)  # type: ignore[arg-type]
 
 
 def color_values(metadata: pa.Table, name: str) -> Any:

@@ -168,15 +168,16 @@ def _write_page(placed: Layouts, old: Any, file: Path, *, label: str | None, id:
     for field, column in zip(metadata.schema, metadata.columns, strict=True):
         if field.name != id:
             columns[field] = pa.chunked_array([pa.nulls(len(old), field.type), *column.chunks], field.type)
-    write_page(
-        file,
-        np.concatenate([old, placed.only]),
-        pa.table(list(columns.values()), schema=pa.schema(list(columns))),
-        color=label or kind,
-        ids=name,
-        background=(kind, TRAINING),
-        title=title,
-    )
+    with file.open("wb") as page:
+        write_page(
+            page,
+            np.concatenate([old, placed.only]),
+            pa.table(list(columns.values()), schema=pa.schema(list(columns))),
+            color=label or kind,
+            ids=name,
+            background=(kind, TRAINING),
+            title=title,
+        )
 
 
 def _free_name(name: str, metadata: pa.Table) -> str:

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, TypeVar
 import dask.array
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from ..errors import InputError
 from ..estimators import methods
@@ -17,7 +16,7 @@ from ..estimators.neighbor_embedding import PULL, SETTLING_ITER, NeighborEmbeddi
 from ..estimators.parameters import EmbeddingParameters
 from ..geometry.costs import count_neighbors
 from ..geometry.distance_metrics import DIRECT_METRICS
-from ..geometry.inputs import check_layout
+from ..geometry.inputs import check_fitted, check_layout
 from ..runtime.execution import choose_execution, one_blas_thread
 from .cluster_checks import check_workers, find_client
 from .layout_pieces import make_pieced_objective, take_steps_on_workers
@@ -98,7 +97,7 @@ class DaskEmbedding(NeighborEmbedding):
         dask array or ndarray of shape (m, n_components)
             Coordinates of the new points, as a dask array if X is one; it is computed when it is used.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         if not isinstance(X, dask.array.Array):
             return self.to_local().transform(X)
         check_dask_array(X, n_columns=self.n_features_in_)
@@ -119,7 +118,7 @@ class DaskEmbedding(NeighborEmbedding):
 
     def to_local(self, X: Any = None) -> NeighborEmbedding:
         """Return the fitted estimator as one for a single machine; X is loaded into memory, unless it is passed."""
-        check_is_fitted(self)
+        check_fitted(self)
         model = self._unfitted()
         _copy_results(self, model)
         if X is None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..runtime.checks import check_count, check_positive
 
 CENTERS = np.array([[-8.0, -8.0], [0.0, 8.0], [8.0, -8.0]])
@@ -37,10 +37,9 @@ def make_three_gaussians(
         Cluster of each point.
     """
     n = check_count(n_per_cluster, "n_per_cluster")
-    if len(spreads) != len(CENTERS):
-        raise InputError(f"spreads must have {len(CENTERS)} numbers, one per cluster, got {len(spreads)}.")
+    _check_length(spreads, "spreads", len(CENTERS), "one per cluster")
     scales = np.array([check_positive(spread, "spreads") for spread in spreads])
-    rng = np.random.default_rng(random_state)
+    rng = _generator(random_state)
     y = np.repeat(np.arange(len(CENTERS)), n)
     return CENTERS[y] + scales[y, None] * rng.normal(size=(y.size, 2)), y
 
@@ -85,7 +84,8 @@ def make_heteroscedastic_multinomial(
     """
     if check_count(n, "n") % 4:
         raise InputError(f"n must be a multiple of four, got {n}.")
-    rng = np.random.default_rng(random_state)
+    _check_length(trials, "trials", 2, "one per noise level")
+    rng = _generator(random_state)
     first, second = rng.dirichlet(np.ones(check_count(n_features, "n_features")), size=2)
     few, many = (check_count(number, "trials") for number in trials)
     counts = [
@@ -96,3 +96,19 @@ def make_heteroscedastic_multinomial(
     X = np.concatenate([drawn / drawn.sum(axis=1, keepdims=True) for drawn in counts])
     y, batch = np.repeat([0, 0, 1, 1], n // 4), np.repeat([0, 0, 0, 1], n // 4)
     return X, y, batch
+
+
+def _check_length(values: Any, name: str, length: int, meaning: str) -> None:
+    """Raise unless there is one number for each part of the data."""
+    if not np.iterable(values) or len(list(values)) != length:
+        raise InputError(f"{name} must have {length} numbers, {meaning}, got {shown(values)}.")
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "random_state must be a whole number of at least 0, a numpy.random.Generator or None; got "
+            f"{shown(random_state)}."
+        ) from error

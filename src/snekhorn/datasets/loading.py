@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..runtime.checks import check_choice
+from ..runtime.checks import check_choice, check_path
 from .catalogue import SETS, Original, Source, names
 from .readers import DamagedData, LabeledPoints, read_npz
 
@@ -90,6 +90,8 @@ def load(name: str, folder: str | os.PathLike[str] | None = None, *, download: b
 
 def data_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
     """Return the given folder, or the one in SNEKHORN_DATA, or None."""
+    if folder is not None:
+        check_path(folder, "folder", remedy="pass the name of a folder")
     path = os.environ.get(FOLDER_VARIABLE, "") if folder is None else os.fspath(folder)
     if not path:
         return None

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ..errors import InputError, reported_as_input_errors
-from ..geometry.inputs import check_affinity_matrix, check_finite, check_not_anndata, is_frame, naming_column
+from ..geometry.inputs import check_affinity_matrix, check_finite, check_not_container, is_frame, naming_column
 from ..geometry.point_blocks import MANY_COLUMNS, PointBlocks, as_blocks
 from ..geometry.preprocessing import Preprocessing
 from ..runtime.sparse_format import check_sparse
@@ -28,7 +28,7 @@ class EmbeddingInput(EmbeddingParameters):
         """Return X as an array, a sparse matrix or neighbour lists, and record its columns."""
         if reset:
             self.__dict__.pop("reduction_", None)  # left by an earlier fit
-        check_not_anndata(X, "X")
+        check_not_container(X, "X")
         if self.takes_affinity:
             if not reset:
                 raise InputError(

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from ..affinities.affinity import Affinity
 from ..embedding.descent import EmbeddingReport, Stop, minimize
@@ -18,7 +17,7 @@ from ..embedding.objective import Objective
 from ..embedding.schedule import Schedule, make_optimizer
 from ..embedding.springs import Springs
 from ..errors import InputError
-from ..geometry.inputs import check_layout, check_squares
+from ..geometry.inputs import check_fitted, check_layout, check_squares
 from ..runtime.checks import check_count
 from ..runtime.execution import Execution, choose_execution, one_blas_thread
 from ..runtime.interrupts import delayed_interrupts
@@ -290,7 +289,7 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
 
     def _check_extensible(self) -> None:
         """Raise unless the layout can be extended by new points."""
-        check_is_fitted(self)
+        check_fitted(self)
         if self._reference.X is None:
             what = "affinity='precomputed'" if self.takes_affinity else "metric='precomputed'"
             raise InputError(

@@ -17,7 +17,7 @@ from ..affinities.balance import Balance, check_balance
 from ..embedding.descent import Callback
 from ..embedding.latent import Latent
 from ..embedding.schedule import OptimizerName
-from ..errors import InputError, InputTypeError, NumericalOverflowError, did_you_mean
+from ..errors import InputError, InputTypeError, NumericalOverflowError, did_you_mean, shown
 from ..geometry.costs import check_neighbors
 from ..geometry.distance_metrics import check_metric
 from ..runtime.checks import (
@@ -47,6 +47,14 @@ def naming_the_class(init: Callable[Concatenate[Any, Given], None]) -> Callable[
         init(self, *args, **parameters)
 
     return checked
+
+
+def check_estimator(model: Any, example: str) -> None:
+    """Raise unless `model` is an estimator of this package; the example shows how to pass one."""
+    if isinstance(model, type):
+        raise InputTypeError(f"model is the class {model.__name__}; pass an object of it, {model.__name__}().")
+    if not isinstance(model, EmbeddingParameters):
+        raise InputTypeError(f"model must be an estimator of snekhorn, got {shown(model)}; pass one, as in {example}.")
 
 
 class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
@@ -146,9 +154,9 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.verbose, bool | np.bool_):  # accept numbers, the verbosity levels of other packages
             check_count(self.verbose, "verbose", smallest=0)
         if any(not callable(callback) for callback in self.callback_list()):
-            raise InputError(f"callbacks must be a callable, a list of callables or None; got {self.callbacks!r}.")
+            raise InputError(f"callbacks must be a callable, a list of callables or None; got {shown(self.callbacks)}.")
         if self.checkpoint is not None and (not isinstance(self.checkpoint, str | PathLike) or self.checkpoint == ""):
-            raise InputTypeError(f"checkpoint must be the name of a folder or None, got {self.checkpoint!r}.")
+            raise InputTypeError(f"checkpoint must be the name of a folder or None, got {shown(self.checkpoint)}.")
         self._check_affinity()
 
     @contextmanager
@@ -193,5 +201,5 @@ class EmbeddingParameters(BaseEstimator):  # type: ignore[misc]
         elif self.affinity is not None:
             raise InputError(
                 "affinity must be None, 'precomputed' or an object from snekhorn.affinities; got "
-                f"{self.affinity!r}. To pass P itself, set affinity='precomputed' and pass P as X."
+                f"{shown(self.affinity)}. To pass P itself, set affinity='precomputed' and pass P as X."
             )

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from ..affinities.entropic import entropic_weights
 from ..embedding.affinity_rows import ENTRIES_AT_ONCE, strongest_neighbors
@@ -19,6 +18,7 @@ from ..embedding.latent import choose_method
 from ..embedding.objective import SINKHORN_STEPS, Objective
 from ..embedding.placing import frozen_field, place
 from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY
+from ..geometry.inputs import check_fitted
 from ..geometry.neighbor_index import NeighborIndex
 from ..runtime.execution import Execution, choose_execution, one_blas_thread
 from ..runtime.user_warnings import warn
@@ -54,7 +54,7 @@ class PointPlacement(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LayoutPa
         ndarray of shape (m, n_components)
             Coordinates of the new points.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         X = self.checked_input(X, reset=False)
         self._reference.check_queries(X)
         return self.placed(X)

@@ -9,6 +9,7 @@ than the size of the file.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
@@ -17,13 +18,14 @@ from typing import IO, Any
 
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from ..errors import InputError, InputTypeError, MissingFileError, first_few
+from ..geometry.inputs import check_fitted
 from ..geometry.preprocessing import Preprocessing
 from ..io.npz_archive import MODEL_HEADER, NpzArchive, open_bounded, write_npz
 from ..io.safe_output import replacing
 from ..registry import METHODS, Entry
+from ..runtime.checks import check_mapping, check_path
 from .model_contents import Parameter, contents_of, is_listed, listed_methods, load_class, names_of
 from .model_parts import Arrays, PartError
 
@@ -53,8 +55,9 @@ def save(model: Any, path: Any, *, source: Mapping[str, Any] | None = None) -> N
     source : mapping or None, default=None
         Plain values, or lists of them, that describe the input file of the model, for `load_with_source`.
     """
+    target = check_path(path, "path")
     header, arrays = _packed(model, source)
-    with replacing(Path(path)) as file:
+    with replacing(target) as file:
         write_npz(file, {MODEL_HEADER: header}, arrays)
 
 
@@ -69,7 +72,11 @@ def _packed(model: Any, source: Mapping[str, Any] | None) -> tuple[str, dict[str
     steps = _steps_of(model)
     arrays: dict[str, Any] = {}
     try:
-        described = {"format": FORMAT, **_pack_model(model, steps, arrays), "source": _pack_source(source or {})}
+        described = {
+            "format": FORMAT,
+            **_pack_model(model, steps, arrays),
+            "source": _pack_source({} if source is None else source),
+        }
         header = json.dumps(described)
         _unpack_model(json.loads(header), arrays.__getitem__)
     except PartError as error:
@@ -102,7 +109,7 @@ def load(path: Any) -> Any:
 
 def load_with_source(path: Any) -> tuple[Any, dict[str, Any]]:
     """Load a model written by `save`, and the values stored as its `source`."""
-    with _opened(Path(path)) as file:
+    with _opened(check_path(path, "path")) as file:
         with _damage_reported(path):
             archive = NpzArchive(file, compressed=False)
         if archive.names and not archive.is_model and EARLIER_HEADER not in archive.names:
@@ -123,7 +130,7 @@ def _opened(path: Path) -> IO[bytes]:
     except FileNotFoundError as error:
         raise MissingFileError(f"{path} does not exist; {REMEDY}.") from error
     except OSError as error:
-        if path.is_dir():
+        if os.path.isdir(path):  # not Path.is_dir, which raises for names that are too long
             raise InputError(f"{path} is a folder; {REMEDY}.") from error
         raise InputError(f"{path} cannot be read ({error.strerror}); change its permissions, or copy it.") from error
 
@@ -159,7 +166,7 @@ def _steps_of(model: Any) -> list[tuple[str, Any]]:
                 f"cannot save {called}; a file holds one of {names_of(METHODS)}, or a pipeline of "
                 f"{Preprocessing.__name__} and, as its last step, one of these. Use pickle or joblib for other models."
             )
-        check_is_fitted(step)
+        check_fitted(step)
     return steps
 
 
@@ -203,6 +210,7 @@ def _unpack_step(stored: Any, key: str, entries: Mapping[str, Entry], read: Read
 
 
 def _pack_source(source: Mapping[str, Any]) -> dict[str, Any]:
+    check_mapping(source, "source", "pass plain values by their names")
     arrays: dict[str, Any] = {}
     packed = {name: Parameter().pack(value, f"source[{name!r}]", arrays) for name, value in source.items()}
     if arrays:

@@ -12,13 +12,14 @@ from sklearn.base import clone
 
 from ..affinities.affinity import Affinity
 from ..affinities.symmetric_entropic import SymmetricEntropicAffinity
-from ..errors import InputError, InputTypeError
+from ..errors import InputError, InputTypeError, shown
 from ..geometry.inputs import check_layout
 from ..runtime.checks import check_perplexity, check_positive
 from ..runtime.execution import choose_execution, one_blas_thread
 from ..runtime.memory import limited_memory
 from ..runtime.settings import offering
 from .neighbor_embedding import NeighborEmbedding
+from .parameters import check_estimator
 from .resources import LONG_SUMS, count_points
 
 Model = TypeVar("Model", bound=NeighborEmbedding)
@@ -69,6 +70,7 @@ def sweep(
     >>> [model.exaggeration for model in models]
     [1.0, 1.5]
     """
+    check_estimator(model, "sweep(TSNEkhorn(), X, [10, 30])")
     model = clone(model)
     X, start, all_perplexities, all_exaggerations = _checked(model, X, perplexities, exaggerations)
     affinity = None if model.takes_affinity else model.default_affinity(count_points(X))
@@ -126,7 +128,9 @@ def _distinct(values: Any, name: str) -> list[float]:
     """Return the values in increasing order without duplicates; raise if one is invalid or if there are none."""
     several, example, check = SWEPT[name]
     if isinstance(values, str) or not np.iterable(values):
-        raise InputTypeError(f"{several} must be a list of numbers, got {values!r}; pass a list such as {example}.")
+        raise InputTypeError(
+            f"{several} must be a list of numbers, got {shown(values)}; pass a list such as {example}."
+        )
     found = sorted({check(value) for value in values})
     if not found:
         raise InputError(f"{several} is empty; pass at least one value, as in {example}.")

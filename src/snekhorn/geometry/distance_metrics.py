@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..errors import InputError, nearest_name
+from ..errors import InputError, nearest_name, shown
 from ..runtime.execution import Execution
 from .row_products import row_products
 
@@ -37,7 +37,7 @@ def check_metric(metric: Any) -> None:
     if not isinstance(metric, str) or metric not in known:
         near = nearest_name(metric, known) if isinstance(metric, str) else None
         hint = f" Did you mean {near!r}?" if near else ""
-        raise InputError(f"metric must be one of {', '.join(known)}; got {metric!r}.{hint}")
+        raise InputError(f"metric must be one of {', '.join(known)}; got {shown(metric)}.{hint}")
 
 
 def unit_rows(X: Array) -> Array:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
-from ..errors import InputError, InputTypeError, first_few, reported_as_input_errors
+from ..errors import InputError, InputTypeError, first_few, reported_as_input_errors, shown
 from ..runtime.checks import is_missing
 from ..runtime.sparse_format import check_sparse
 
@@ -23,10 +26,24 @@ WITH_UNITS = (
 )
 
 
+class UnfittedError(NotFittedError, InputError):  # type: ignore[misc]
+    """Use of an estimator before `fit`."""
+
+
+def check_fitted(model: Any) -> None:
+    """Raise unless `fit` of the estimator has been called."""
+    try:
+        check_is_fitted(model)
+    except NotFittedError as error:
+        raise UnfittedError(str(error)) from error
+
+
 def check_points(X: Any, *, name: str = "X") -> Any:
     """Return X as a finite 2-D float array or CSR matrix with at least two rows; float32 stays float32."""
-    check_not_anndata(X, name)
+    check_not_container(X, name)
     check_sparse(X, name)
+    if getattr(X, "ndim", 2) == 1:
+        raise InputError(f"{name} has shape {X.shape}; pass one row per point and at least one column.")
     frame = X if is_frame(X) else None
     with reported_as_input_errors(), naming_column(X, name):
         X = check_array(
@@ -44,8 +61,24 @@ def check_points(X: Any, *, name: str = "X") -> Any:
     return check_finite(X, name, frame=frame)
 
 
-def check_not_anndata(X: Any, name: str) -> None:
-    """Raise if X is an AnnData object, which NumPy would convert row by row, for hours."""
+def as_array(values: Any, name: str, *, dtype: Any = None) -> NDArray[Any]:
+    """Return the values as an array, of any type unless one is given."""
+    try:
+        return np.asarray(values, dtype=dtype)
+    except (TypeError, ValueError) as error:  # text instead of numbers, or rows of different lengths
+        of_numbers = "" if dtype is None else " of numbers"
+        raise InputError(
+            f"{name} is not an array{of_numbers} ({error}); pass a list or an array{of_numbers}."
+        ) from error
+
+
+def check_not_container(X: Any, name: str) -> None:
+    """Raise if X names a file, or is an AnnData object, which NumPy would convert row by row, for hours."""
+    if isinstance(X, str | PathLike):
+        raise InputTypeError(
+            f"{name} is {shown(X)}, not an array; read the file first, for example with pandas.read_csv, or use the "
+            "command 'snekhorn embed'."
+        )
     if hasattr(X, "obsm"):
         raise InputTypeError(
             f"{name} is an {type(X).__name__} object, which holds several arrays; pass one of them, such as "

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..errors import InputError, did_you_mean, first_few, reported_as_input_errors
 from ..runtime.checks import check_choice, check_count, check_jobs, check_seed
@@ -33,7 +33,7 @@ from .column_statistics import (
     row_blocks,
     standardized,
 )
-from .inputs import check_finite, check_squares, largest_entry
+from .inputs import check_finite, check_fitted, check_squares, largest_entry
 from .point_blocks import PointBlocks, as_blocks
 from .row_products import row_products
 
@@ -194,7 +194,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         ndarray of shape (m, n_components) or (m, p)
             The preprocessed points, or X itself, dense or sparse, if there is nothing to compute.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         if (blocks := as_blocks(X)) is not None:
             self._check_width(blocks)
             return self._apply_to_blocks(blocks)
@@ -206,7 +206,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
 
     def before_reduction(self, X: Any) -> Any:
         """Fill in missing values of an array or a sparse matrix and standardise it, without reducing it."""
-        check_is_fitted(self)
+        check_fitted(self)
         X = self._filled(X)
         return X if self.scale_ is None else standardized(X, self.mean_, self.scale_)
 

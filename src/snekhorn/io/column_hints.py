@@ -15,7 +15,7 @@ from scipy import sparse
 
 from ..colors import DISTINCT
 from ..errors import first_few, option_text
-from ..geometry.point_blocks import ROWS_AT_ONCE, PointBlocks
+from ..geometry.point_blocks import PASS_ROWS_AT_ONCE, PointBlocks
 from .table import Table, Wanted, is_number
 
 LABEL_NAMES = (
@@ -30,7 +30,7 @@ MIN_SORTED = 20  # increasing numbers that are row names; doses and times of a s
 EQUAL_PAIRS = 5.0  # expected number; if lower, distinct counts pass for row numbers, if higher, few numbers do
 MOST_CODES = 20  # distinct whole numbers of a column of codes; counts often have more
 POINTS_PER_CLASS = 5  # on average; with fewer, a column is not a label
-COUNTS_SAMPLE, MANY_COUNTS = 200, 50  # rows examined for raw counts, and the smallest maximum that looks like them
+COUNTS_SAMPLE = 200  # rows examined for raw counts
 FLAGS = ("true", "TRUE", "True", "false", "FALSE", "False")  # the booleans of Arrow in text
 LARGEST_EXACT = 2.0**53  # larger whole numbers are rounded, so that different ids could become equal
 WIDE = 10  # columns per row above which the points may be in columns
@@ -76,8 +76,8 @@ def too_long_integers(table: Table) -> list[str]:
     if not table.integers:
         return []
     long = np.zeros(len(table.columns), np.bool_)
-    for start in range(0, len(table.X), ROWS_AT_ONCE):
-        long |= (np.abs(table.X[start : start + ROWS_AT_ONCE]) >= LARGEST_EXACT).any(axis=0)
+    for start in range(0, len(table.X), PASS_ROWS_AT_ONCE):
+        long |= (np.abs(table.X[start : start + PASS_ROWS_AT_ONCE]) >= LARGEST_EXACT).any(axis=0)
     integers = set(table.integers)
     found = [name for name, is_long in zip(table.columns, long, strict=True) if is_long and name in integers]
     return found if len(found) < len(table.columns) else []
@@ -125,7 +125,10 @@ def _is_flag(column: pa.ChunkedArray) -> bool:
 
 
 def counts_note(X: Any) -> str | None:
-    """Return a note if X, dense, sparse or in blocks, looks like raw counts, of which a few genes would dominate."""
+    """Return a note if X, dense, sparse or in blocks, looks like raw counts, of which a few genes would dominate.
+
+    These are whole numbers of at least 0 with more than two distinct values, among the first rows.
+    """
     if isinstance(X, PointBlocks):
         some: Any = X.read(0, min(COUNTS_SAMPLE, X.shape[0]))
     else:
@@ -133,10 +136,11 @@ def counts_note(X: Any) -> str | None:
     values = np.asarray(some.data if sparse.issparse(some) else some)
     if values.dtype.kind not in "biuf":
         return None
-    values = values[~np.isnan(values)]
-    if not values.size or values.min() < 0 or values.max() < MANY_COUNTS:
+    values = values[np.isfinite(values)]
+    if not values.size or values.min() < 0 or (values != np.round(values)).any():
         return None
-    if (values != np.round(values)).any():
+    distinct = np.unique(values).size + bool(sparse.issparse(some) and some.nnz < np.prod(some.shape) and values.all())
+    if distinct <= 2:  # such as 0 and 1
         return None
     return (
         f"X holds whole numbers up to {values.max():g}, like raw counts, in which a few genes dominate all distances; "

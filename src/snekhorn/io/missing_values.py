@@ -66,7 +66,7 @@ def settle_missing(path: Path, table: Table, wanted: Wanted) -> None:
     if not found.columns:
         return
     if rule == "error":
-        raise _error(path, rows, found, wanted)
+        raise _error(path, table, rows, found, wanted)
     if rule == "median":
         if sparse.issparse(X):
             raise InputError(

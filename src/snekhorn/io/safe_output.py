@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
 import signal
@@ -11,9 +12,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..errors import InputError
+from ..runtime.checks import check_path
 
 TEMPORARY = ".snekhorn-"  # start of the names of files that are not complete yet
 TERMINATION = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has one
@@ -55,6 +57,17 @@ def replacing(path: Path, prefix: str = TEMPORARY) -> Iterator[Path]:
     except OSError as error:
         reason = error.strerror or error
         raise InputError(f"{path} could not be written ({reason}); no partial file is left behind.") from error
+
+
+@contextmanager
+def opened(file: Any) -> Iterator[BinaryIO]:
+    """Open a file to write to, which replaces an existing one only when it is complete; pass a binary file through."""
+    if hasattr(file, "write") and not isinstance(file, io.TextIOBase):
+        yield file
+        return
+    path = check_path(file, "file", or_file=", or a binary file")
+    with replacing(path) as written, written.open("wb") as out:
+        yield out
 
 
 def _check_target(path: Path) -> None:

@@ -7,9 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -18,10 +16,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..colors import DISTINCT, MISSING, OKABE_ITO, continuous, palette_of
-from ..errors import InputError, did_you_mean
-from ..runtime.checks import check_count
+from ..errors import InputError, did_you_mean, shown
+from ..io.safe_output import opened
+from ..runtime.checks import check_count, check_mapping, check_text
 from .page_data import smallest_type, write_array, write_block, write_column
-from .page_input import check_layouts, check_metadata, numbered, sampled_rows
+from .page_input import check_layouts, check_metadata, numbered, sampled_rows, with_color
 from .page_neighbors import DataNeighbors, check_data, data_neighbors
 from .thumbnails import Thumbnails, read_thumbnails
 
@@ -52,7 +51,7 @@ def write_page(  # noqa: PLR0913
     metric: str = "euclidean",
     images: str | Thumbnails | None = None,
     image_folder: str | os.PathLike[str] | None = None,
-    color: str | None = AUTO,
+    color: Any = AUTO,
     ids: str | None = None,
     background: tuple[str, str] | None = None,
     title: str = "",
@@ -84,9 +83,9 @@ def write_page(  # noqa: PLR0913
         are embedded, of up to 100 MB in total.
     image_folder : path, optional
         Folder that relative paths of images start from. By default, the current folder.
-    color : str or None, default="auto"
-        Column to colour by initially, or gene of an AnnData object; None for none. By default, the first column with 2
-        to 40 distinct values, or else the first numeric column.
+    color : str, array of shape (n,) or None, default="auto"
+        Column to colour by initially, gene of an AnnData object, or values, which become a further column; None for
+        none. By default, the first column with 2 to 40 distinct values, or else the first numeric column.
     ids : str, optional
         Column that names the points. By default, the index of a pandas data frame; otherwise, points are numbered from
         0.
@@ -103,10 +102,13 @@ def write_page(  # noqa: PLR0913
     """
     layouts = check_layouts(Z)
     n = len(next(iter(layouts.values())))
-    metadata, index = check_metadata(metadata, n, color=None if color == AUTO else color)
+    named = isinstance(color, str) and color != AUTO
+    metadata, index = check_metadata(metadata, n, color=color if named else None)
+    if color is not None and not isinstance(color, str):
+        metadata, color = with_color(metadata, color, n)
     ids = index if ids is None else ids
     chosen = None if color == AUTO and AUTO not in metadata.column_names else color
-    _check_columns(metadata, color=chosen, ids=ids, images=images if isinstance(images, str) else None)
+    _check_columns(metadata, color=chosen, ids=ids, images=None if isinstance(images, Thumbnails) else images)
     behind = None if background is None else _background_points(metadata, background)
     data = None if data is None else check_data(data, n)
     summaries = _summaries(layouts, summary)
@@ -129,7 +131,7 @@ def write_page(  # noqa: PLR0913
         "title": str(title),
         "layouts": [{"name": name, "summary": facts} for name, facts in summaries.items()],
     }
-    with _opened(file) as out:
+    with opened(file) as out:
         for piece in _template():
             if piece == "title":
                 out.write(html.escape(str(title) or "Layout").encode())
@@ -150,8 +152,11 @@ def write_page(  # noqa: PLR0913
 def _check_columns(metadata: pa.Table, **names: str | None) -> None:
     """Raise if a column does not exist."""
     for parameter, name in names.items():
-        if name is not None and name not in metadata.column_names:
-            remedy = did_you_mean(str(name), metadata.column_names)
+        if name is None:
+            continue
+        check_text(name, parameter, "pass the name of a column of metadata")
+        if name not in metadata.column_names:
+            remedy = did_you_mean(name, metadata.column_names)
             raise InputError(f"{parameter}={name!r} is not a column of metadata; {remedy}")
 
 
@@ -159,7 +164,7 @@ def _background_points(metadata: pa.Table, background: Any) -> NDArray[np.bool_]
     """Return whether each point is shown behind the others; raise if none is."""
     if not isinstance(background, tuple | list) or len(background) != 2:
         raise InputError(
-            f"background must be (column, value), got {background!r}; pass a text column and a value of it."
+            f"background must be (column, value), got {shown(background)}; pass a text column and a value of it."
         )
     name, value = background
     _check_columns(metadata, background=name)
@@ -177,7 +182,7 @@ def _background_points(metadata: pa.Table, background: Any) -> NDArray[np.bool_]
 
 def _summaries(layouts: Iterable[str], summary: Mapping[str, Any] | None) -> dict[str, list[list[str]]]:
     """Return the facts about each layout, as pairs of texts."""
-    summary = summary or {}
+    summary = check_mapping({} if summary is None else summary, "summary", "pass facts by their names")
     each = any(isinstance(facts, Mapping) for facts in summary.values())
     if each and (unknown := set(summary) - set(layouts)):
         remedy = did_you_mean(str(min(unknown)), layouts)
@@ -192,10 +197,6 @@ def sample_note(n: int, *, n_new: int = 0) -> str | None:
         return None
     new = f", with all {n_new:,} new points" if 0 < n_new <= MAX_POINTS else ""
     return f"the page shows a random sample of {MAX_POINTS:,} of the {n:,} points{new}"
-
-
-def _opened(file: str | os.PathLike[str] | BinaryIO) -> AbstractContextManager[BinaryIO]:
-    return Path(file).open("wb") if isinstance(file, str | os.PathLike) else nullcontext(file)
 
 
 def _template() -> list[str]:

@@ -6,9 +6,9 @@ import html
 import io
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from ..io.safe_output import opened
 from ..runtime.checks import check_count
 from .html_page import write_page
 
@@ -71,7 +71,8 @@ class PageView:
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the page to an HTML file."""
-        Path(file).write_bytes(self.page)
+        with opened(file) as out:
+            out.write(self.page)
 
     def _repr_html_(self) -> str:
         # The page is a document of its own in a frame, so that its style and scripts do not meet those of the notebook.

@@ -10,14 +10,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..colors import with_palettes
-from ..errors import InputError, InputTypeError, did_you_mean
-from ..geometry.inputs import check_finite
+from ..errors import InputError, InputTypeError, did_you_mean, shown
+from ..geometry.inputs import as_array, check_finite
 from ..runtime.checks import is_missing
 
 Layout = NDArray[np.float32]
 
 INDEX_NAME = "index"  # column for the index of a data frame, if the index has no name
 VALUES_NAME = "label"  # column for a list of values without a name
+COLOR_NAME = "color"  # column for a list of colours without a name
 
 
 def check_layouts(Z: Any) -> dict[str, Layout]:
@@ -34,7 +35,7 @@ def check_layouts(Z: Any) -> dict[str, Layout]:
 
 
 def _check_layout(Z: Any, name: str) -> Layout:
-    Z = np.asarray(Z)
+    Z = as_array(Z, name)
     if Z.ndim != 2 or Z.shape[1] != 2 or Z.shape[0] == 0:
         raise InputError(f"{name} has shape {Z.shape}, but the page is 2-dimensional; pass an array of shape (n, 2).")
     if Z.dtype.kind not in "fiub":
@@ -85,6 +86,25 @@ def _as_table(metadata: Any) -> tuple[pa.Table, str | None]:
         f"metadata has type {type(metadata).__name__}; pass a pandas or Polars data frame, a pyarrow.Table, a "
         "dictionary of columns, an AnnData object, or one value per point."
     )
+
+
+def with_color(metadata: pa.Table, color: Any, n: int) -> tuple[pa.Table, str]:
+    """Add the values of a list or an array of colours to the metadata, and return the name of the column."""
+    if not _is_list_of_values(color):
+        raise InputTypeError(
+            f"color must be the name of a column, or one value per point, got {shown(color)}; pass one of them."
+        )
+    column = _as_column(COLOR_NAME, color)
+    if len(column) != n:
+        raise InputError(f"color has {len(column)} values for the {n} points of Z; pass one value per point.")
+    return _appended(metadata, str(getattr(color, "name", None) or COLOR_NAME), column)
+
+
+def _appended(metadata: pa.Table, name: str, column: Any) -> tuple[pa.Table, str]:
+    """Append a column to metadata, which may have no columns yet, and return its name, which no other column has."""
+    while name in metadata.column_names:
+        name = f"input_{name}"
+    return (metadata.append_column(name, column) if metadata.num_columns else pa.table({name: column})), name
 
 
 def _with_gene(adata: Any, name: str) -> Any:
@@ -157,8 +177,4 @@ def sampled_rows(n: int, size: int, behind: NDArray[np.bool_] | None = None) -> 
 
 def numbered(metadata: pa.Table, rows: NDArray[np.int64]) -> tuple[pa.Table, str]:
     """Add a column with the row numbers of sampled points, and return its name."""
-    name = "row"
-    while name in metadata.column_names:
-        name = f"input_{name}"
-    numbers = pa.array(rows)
-    return (metadata.append_column(name, numbers) if metadata.num_columns else pa.table({name: numbers})), name
+    return _appended(metadata, "row", pa.array(rows))

@@ -55,9 +55,9 @@ def _nearest(data: Any, k: int, metric: str) -> NDArray[np.int64]:
     from ..geometry.distance_metrics import check_metric, whitened
     from ..runtime.execution import choose_execution
 
+    check_metric(metric)
     if metric == "precomputed":
         raise InputError("metric='precomputed' has no data to search for neighbours; pass features and their metric.")
-    check_metric(metric)
     execution = choose_execution(None)
     points, metric = whitened(data, metric, execution)
     return search_neighbors(points, k, metric, execution).indices.reshape(-1, k).astype(np.int64)

@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..runtime.checks import check_path
 
 SIDE = 128  # pixels of the longer side; larger thumbnails make the file large
 SMALL = 64  # pixels of the longer side up to which an image is stored without loss
@@ -74,11 +75,12 @@ def read_thumbnails(metadata: pa.Table, column: str, *, folder: str | os.PathLik
     values = values.cast(pa.large_string())
     texts = [text for text in values.unique().to_pylist() if text]
     first = {text: row for row, text in reversed(list(enumerate(values.to_pylist())))}
+    start = check_path(folder or ".", "image_folder", remedy="pass the name of a folder")
     images: list[bytes] = []
     total = 0
     for text in texts:
         place = f"row {first[text] + 1} of column {column!r}"
-        images.append(_thumbnail(text, place, Path(folder or ".")))
+        images.append(_thumbnail(text, place, start))
         total += len(images[-1])
         if total > MAX_BYTES:
             raise InputError(

@@ -25,8 +25,9 @@ density : bool or "auto"
     100,000 points.
 categorical : bool or "auto"
     Whether the values are categories. "auto" leaves the decision to `is_categorical`.
-palette : mapping of str to str or None
-    Colours of some categories, by their names, such as {"B cell": "#0072b2"}.
+palette : mapping of str to str, list of str, str or None
+    Colours of categories: of some, by their names, such as {"B cell": "#0072b2"}; of all, as a list in the order of the
+    legend; or the name of a Matplotlib colormap.
 colormap : str
     Name of a Matplotlib colormap for numbers.
 """

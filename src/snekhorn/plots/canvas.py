@@ -11,14 +11,14 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, FigureBase
 from mpl_toolkits.mplot3d import Axes3D  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..errors import InputError
-from ..geometry.inputs import check_points
-from ..runtime.checks import check_choice, check_positive
+from ..errors import InputError, InputTypeError, shown
+from ..geometry.inputs import as_array, check_points
+from ..runtime.checks import check_choice, check_positive, check_text
 
 Points = NDArray[np.float64]
 
@@ -60,9 +60,15 @@ def save(
         Resolution in dots per inch. In SVG and PDF files it applies to densities and to more than 3,000 points, which
         are stored as images.
     """
-    path = Path(file) if isinstance(file, str | PathLike) else None
-    kind = (path.suffix[1:].lower() if path else "png") if format is None else format
-    check_choice(kind, "format", tuple(NO_METADATA))
+    from ..io.safe_output import opened  # imported here because it is slow to load
+
+    if not isinstance(figure, FigureBase | Axes):
+        raise InputTypeError(
+            f"figure must be a Matplotlib figure or axes, got {shown(figure)}; pass what plots.scatter or another "
+            "function of snekhorn.plots returned."
+        )
+    inferred = Path(file).suffix[1:].lower() if isinstance(file, str | PathLike) else "png"
+    kind = check_choice(inferred if format is None else format, "format", tuple(NO_METADATA))
     drawn: Any = figure
     while not isinstance(drawn, Figure):  # axes may belong to a subfigure
         drawn = drawn.figure
@@ -77,16 +83,14 @@ def save(
             bbox_inches="tight",
             pad_inches=0.1,
         )
-    if isinstance(file, str | PathLike):
-        Path(file).write_bytes(buffer.getvalue())
-    else:
-        file.write(buffer.getvalue())
+    with opened(file) as out:
+        out.write(buffer.getvalue())
 
 
 def check_drawable(Z: Any, name: str = "Z") -> Points:
     """Check that Z is a finite array with one to three columns, and return it as float64."""
     if not sparse.issparse(Z):
-        Z = np.asarray(Z)
+        Z = as_array(Z, name)
         if Z.ndim not in (1, 2):
             raise InputError(f"{name} has shape {Z.shape}; pass an array with one row per point and 1 to 3 columns.")
         Z = Z[:, None] if Z.ndim == 1 else Z
@@ -98,6 +102,18 @@ def check_drawable(Z: Any, name: str = "Z") -> Points:
             f"{name} has {Z.shape[1]} columns, but a drawing needs 1 to 3; pass {name}[:, :2], for example."
         )
     return np.asarray(Z, dtype=np.float64)
+
+
+def check_words(ax: Any = None, **texts: Any) -> None:
+    """Raise unless `ax` are axes or None, and each of the texts, by the name of its parameter, is text or None."""
+    if ax is not None and not isinstance(ax, Axes):
+        raise InputTypeError(
+            f"ax must be Matplotlib axes, got {shown(ax)}; pass figure.add_subplot(), for example, or leave out ax."
+        )
+    for name, text in texts.items():
+        if text is not None:
+            values = "; pass the values to colour by as the second argument" if name == "label" else ""
+            check_text(text, name, f"pass a string{values}")
 
 
 class ShownInNotebooks:

@@ -11,8 +11,9 @@ from matplotlib.ticker import MaxNLocator
 
 from ..colors import categorical
 from ..errors import InputError
+from ..geometry.inputs import as_array
 from ..runtime.checks import check_positive
-from .canvas import INK, TEXT, Points, add_axes, add_note, new_figure, plain_spines, set_titles
+from .canvas import INK, TEXT, Points, add_axes, add_note, check_words, new_figure, plain_spines, set_titles
 
 BINS = 80
 RIDGE_HEIGHT = 0.8  # height of the tallest bar; above 1, histograms would overlap
@@ -40,6 +41,7 @@ def row_perplexities(
     ax, title, subtitle
         See `snekhorn.plots`.
     """
+    check_words(ax, title=title, subtitle=subtitle)
     named = dict(perplexities) if isinstance(perplexities, Mapping) else {"": perplexities}
     rows = {name: _check_perplexities(values, name) for name, values in named.items()}
     if not rows:
@@ -82,7 +84,10 @@ def loss(
     ax, title, subtitle
         See `snekhorn.plots`.
     """
-    steps, values = _as_numbers(iterations, "iterations"), _as_numbers(losses, "losses")
+    check_words(ax, title=title, subtitle=subtitle)
+    steps, values = (
+        as_array(values, name, dtype=np.float64) for name, values in (("iterations", iterations), ("losses", losses))
+    )
     if steps.ndim != 1 or steps.shape != values.shape or not steps.size:
         raise InputError(
             f"iterations has shape {steps.shape} and losses {values.shape}; pass one loss per iteration, at least one."
@@ -106,17 +111,10 @@ def loss(
 
 def _check_perplexities(values: Any, name: str) -> Points:
     where = f"perplexities[{name!r}]" if name else "perplexities"
-    array = _as_numbers(values, where)
+    array = as_array(values, where, dtype=np.float64)
     if array.ndim != 1 or not array.size or not (array > 0.0).all() or not np.isfinite(array).all():
         raise InputError(f"{where} must be a one-dimensional array of positive finite numbers, one per row of P.")
     return array
-
-
-def _as_numbers(values: Any, name: str) -> Points:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is not an array of numbers ({error}); pass a list or an array of numbers.") from error
 
 
 def _range_text(values: Points) -> str:

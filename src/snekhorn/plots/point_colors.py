@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 
 from .. import colors
 from ..colors import DISTINCT, MISSING
-from ..errors import InputError
+from ..errors import InputError, InputTypeError, did_you_mean, shown
 from ..runtime.natural_order import natural_key
 from ..runtime.user_warnings import warn
 
+Palette = Mapping[str, Any] | Sequence[Any] | str
+
 MAX_COLORS = len(DISTINCT)
+CONTINUOUS = 256  # number of colours of a colormap from which on they are shades of a scale, not a list
 MAX_FLOAT_CLASSES = 12  # whole-number floats with more distinct values are more often counts than classes
 OTHER = "#8f8f8f"
 MICROSECONDS_PER_DAY = 8.64e10
@@ -132,10 +135,14 @@ def encode(
     n: int,
     *,
     categorical: bool | Literal["auto"] = "auto",
-    palette: Mapping[str, str] | None = None,
+    palette: Palette | None = None,
     colormap: str = "viridis",
 ) -> Categories | Numbers:
     """Encode the values of n points as categories or as numbers."""
+    if isinstance(values, str):
+        raise InputTypeError(
+            f"values must be one value per point, got the text {shown(values)}; pass an array or a list."
+        )
     if values is None:
         return Categories(np.zeros(n, dtype=np.int64), [""], colors.categorical(1))
     array = _as_array(values)
@@ -146,9 +153,9 @@ def encode(
     if categorical == "auto":
         categorical = declared is not None or _looks_categorical(array)
     if categorical:
-        return _painted(_categories(array, declared), palette or {})
-    if colormap not in colormaps:
-        raise InputError(f"colormap={colormap!r} is not a Matplotlib colormap; try 'viridis'.")
+        categories = _categories(array, declared)
+        return categories if palette is None else _painted(categories, palette)
+    _check_colormap(colormap, "colormap")
     return _numbers(array, colormap)
 
 
@@ -261,13 +268,53 @@ def _categories(array: NDArray[Any], declared: list[Any] | None) -> Categories:
     return Categories(merged[codes], names_kept, [*colors.categorical(kept.size), OTHER], others)
 
 
-def _painted(categories: Categories, palette: Mapping[str, str]) -> Categories:
-    """Give categories the colours of a palette."""
-    for name, color in palette.items():
+def _painted(categories: Categories, palette: Any) -> Categories:
+    """Give categories the colours of a palette; the name that stands for the smallest categories keeps its colour."""
+    names = categories.names[: len(categories.names) - bool(categories.others)]
+    if isinstance(palette, str):
+        palette = _spread(palette, len(names))
+    elif not isinstance(palette, Mapping):
+        palette = _listed(palette, len(names))
+    chosen = palette if isinstance(palette, Mapping) else dict(zip(names, palette, strict=False))
+    for name, color in chosen.items():
         if not is_color_like(color):
-            raise InputError(f"palette[{name!r}] is {color!r}, which is not a colour; try '#0072b2'.")
+            raise InputError(f"palette[{name!r}] is {shown(color)}, which is not a colour; try '#0072b2'.")
+    by_name = {_name(name): color for name, color in chosen.items()}
     pairs = zip(categories.names, categories.colors, strict=True)
-    return replace(categories, colors=[to_hex(palette.get(name, color)) for name, color in pairs])
+    return replace(categories, colors=[to_hex(by_name.get(name, color)) for name, color in pairs])
+
+
+def _spread(name: str, n: int) -> list[Any]:
+    """Return n colours of a colormap: the first ones if it is a list of distinct colours, otherwise evenly spaced."""
+    _check_colormap(name, "palette")
+    colormap = colormaps[name]
+    if colormap.N < CONTINUOUS:
+        return [colormap(i % colormap.N) for i in range(n)]
+    return list(colormap(np.linspace(0.0, 1.0, n)))
+
+
+def _listed(palette: Any, n: int) -> list[Any]:
+    """Return the colours of a list or an array; raise if there are too few."""
+    if not np.iterable(palette):
+        raise InputTypeError(
+            f"palette is {shown(palette)}, which has no colours; pass a dictionary from names to colours, a list of "
+            "colours, or the name of a colormap."
+        )
+    if len(found := list(palette)) < n:
+        raise InputError(
+            f"palette has {len(found)} colours for {n} categories; pass one colour per category, or a dictionary with "
+            "the colours of some of them."
+        )
+    return found
+
+
+def _check_colormap(name: Any, parameter: str) -> None:
+    if not isinstance(name, str):
+        raise InputTypeError(
+            f"{parameter} must be the name of a Matplotlib colormap, got {shown(name)}; try 'viridis'."
+        )
+    if name not in colormaps:
+        raise InputError(f"{parameter}={name!r} is not a Matplotlib colormap; {did_you_mean(name, colormaps)}")
 
 
 def _distinct(array: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:

@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 
 from ..colors import MISSING
 from ..errors import InputError
-from ..runtime.checks import check_choice, check_count
-from .canvas import SIDE, Points, add_axes, check_drawable, hide_axes, limits, new_figure, set_titles
+from ..runtime.checks import check_choice, check_count, check_mapping
+from .canvas import SIDE, Points, add_axes, check_drawable, check_words, hide_axes, limits, new_figure, set_titles
 from .legends import draw_color_bar, draw_labels, draw_legend, draw_missing_note, erase_labels, make_room
 from .panels import draw_panel
-from .point_colors import Categories, Numbers, encode
+from .point_colors import Categories, Numbers, Palette, encode
 
 LegendPlace = Literal["auto", "labels", "outside", "none"]
 BoolOrAuto = bool | Literal["auto"]
@@ -38,7 +38,7 @@ def scatter(
     legend: LegendPlace = "auto",
     density: BoolOrAuto = "auto",
     categorical: BoolOrAuto = "auto",
-    palette: Mapping[str, str] | None = None,
+    palette: Palette | None = None,
     colormap: str = "viridis",
 ) -> Axes:
     """Draw a layout: a histogram in one dimension, points in two dimensions, points in perspective in three.
@@ -50,6 +50,7 @@ def scatter(
     background : array of shape (m, 2) or None, default=None
         Further points, drawn in grey below the others, such as the layout in which new points have been placed.
     """
+    check_words(ax, title=title, subtitle=subtitle, label=label)
     _check_choices(legend, density, categorical)
     Z = check_drawable(Z)
     shown = Z if background is None else np.concatenate([_check_background(background, Z), Z])
@@ -88,7 +89,7 @@ def sheet(
     legend: LegendPlace = "auto",
     density: BoolOrAuto = "auto",
     categorical: BoolOrAuto = "auto",
-    palette: Mapping[str, str] | None = None,
+    palette: Palette | None = None,
     colormap: str = "viridis",
 ) -> Figure:
     """Draw several layouts of the same points side by side, with one legend or colour bar for all.
@@ -105,7 +106,10 @@ def sheet(
     columns : int or "auto", default="auto"
         Number of layouts per row.
     """
+    check_words(label=label)
     _check_choices(legend, density, categorical)
+    if subtitles is not None:
+        check_mapping(subtitles, "subtitles", "pass the subtitles by the titles of their layouts")
     arrays = _check_layouts(layouts)
     coloring = encode(
         values, len(next(iter(arrays.values()))), categorical=categorical, palette=palette, colormap=colormap
@@ -150,6 +154,7 @@ def _check_background(background: Any, Z: Points) -> Points:
 
 def _check_layouts(layouts: Mapping[str, Any]) -> dict[str, Points]:
     """Check that there is at least one layout, and that all have the same number of points."""
+    check_mapping(layouts, "layouts", "pass {'first': Z1, 'second': Z2}, for example, with the titles of the layouts")
     if not layouts:
         raise InputError("layouts is empty; pass at least one layout.")
     arrays = {name: check_drawable(Z, f"layouts[{name!r}]") for name, Z in layouts.items()}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numbers
+import os
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, InputTypeError, shown
 from .progress import note
 from .user_warnings import warn
 
@@ -20,7 +23,7 @@ AMOUNT = re.compile(rf"\s*(\d+\.?\d*|\.\d+)\s*(?:(?:([{PREFIXES}])(i)?)?b?|(%))\
 def check_perplexity(perplexity: Any) -> float:
     """Raise unless the perplexity is a finite number above 1."""
     if not _is_real(perplexity) or not 1.0 < perplexity < np.inf:
-        raise InputError(f"perplexity must be a finite number above 1, got {perplexity!r}; 30 is a good start.")
+        raise InputError(f"perplexity must be a finite number above 1, got {shown(perplexity)}; 30 is a good start.")
     return float(perplexity)
 
 
@@ -54,21 +57,21 @@ def clamp_perplexity(perplexity: float, n_entries: int, n_points: int) -> float:
 def check_positive(value: Any, name: str) -> float:
     """Raise unless `value` is a positive finite number."""
     if not _is_real(value) or not 0.0 < value < np.inf:
-        raise InputError(f"{name} must be a positive finite number, got {value!r}.")
+        raise InputError(f"{name} must be a positive finite number, got {shown(value)}.")
     return float(value)
 
 
 def check_nonnegative(value: Any, name: str) -> float:
     """Raise unless `value` is a finite number of at least 0."""
     if not _is_real(value) or not 0.0 <= value < np.inf:
-        raise InputError(f"{name} must be a finite number of at least 0, got {value!r}.")
+        raise InputError(f"{name} must be a finite number of at least 0, got {shown(value)}.")
     return float(value)
 
 
 def check_fraction(value: Any, name: str) -> float:
     """Raise unless `value` is a number from 0 to 1, or "auto", which the caller handles."""
     if not _is_real(value) or not 0.0 <= value <= 1.0:
-        raise InputError(f"{name} must be a number from 0 to 1, or 'auto'; got {value!r}.")
+        raise InputError(f"{name} must be a number from 0 to 1, or 'auto'; got {shown(value)}.")
     return float(value)
 
 
@@ -77,7 +80,7 @@ def check_count(value: Any, name: str, *, smallest: int = 1, largest: int | None
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not whole or value < smallest or (largest is not None and value > largest):
         bounds = f"of at least {smallest}" if largest is None else f"from {smallest} to {largest}"
-        raise InputError(f"{name} must be a whole number {bounds}, got {value!r}.")
+        raise InputError(f"{name} must be a whole number {bounds}, got {shown(value)}.")
     return int(value)
 
 
@@ -86,8 +89,29 @@ def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> Any:
     if isinstance(value, np.bool_):
         value = bool(value)
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
-        raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+        raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}; got {shown(value)}.")
     return value
+
+
+def check_text(value: Any, name: str, remedy: str) -> str:
+    """Raise unless `value` is text; the remedy says what to pass instead."""
+    if not isinstance(value, str):
+        raise InputTypeError(f"{name} must be text, got {shown(value)}; {remedy}.")
+    return value
+
+
+def check_mapping(value: Any, name: str, remedy: str) -> Mapping[Any, Any]:
+    """Raise unless `value` is a dictionary, or a mapping like it; the remedy says what to pass instead."""
+    if not isinstance(value, Mapping):
+        raise InputTypeError(f"{name} must be a dictionary, got {shown(value)}; {remedy}.")
+    return value
+
+
+def check_path(value: Any, name: str, *, or_file: str = "", remedy: str = "pass the name of a file") -> Path:
+    """Return the path of a file or a folder; raise unless `value` is one."""
+    if not isinstance(value, str | os.PathLike) or "\0" in str(value):
+        raise InputTypeError(f"{name} must be text or a pathlib.Path{or_file}, got {shown(value)}; {remedy}.")
+    return Path(value)
 
 
 def check_jobs(n_jobs: Any) -> int | None:
@@ -96,7 +120,7 @@ def check_jobs(n_jobs: Any) -> int | None:
         return None
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
         raise InputError(
-            f"n_jobs must be a number of threads, or -1 for all cores, or -2 for all but one; got {n_jobs!r}."
+            f"n_jobs must be a number of threads, or -1 for all cores, or -2 for all but one; got {shown(n_jobs)}."
         )
     return int(n_jobs)
 
@@ -118,7 +142,7 @@ def check_memory(max_memory: Any) -> float | None:
     if not 0.0 < limit < np.inf:
         raise InputError(
             "max_memory must be a number of bytes, a text such as '8GB', a fraction of the memory such as 0.5, or "
-            f"None; got {max_memory!r}."
+            f"None; got {shown(max_memory)}."
         )
     return limit
 
@@ -132,7 +156,7 @@ def check_seed(seed: Any) -> None:
     except ValueError as error:
         raise InputError(
             "random_state must be a whole number from 0 to 2**32 - 1, a numpy.random.RandomState or None; "
-            f"got {seed!r}."
+            f"got {shown(seed)}."
         ) from error
 
 

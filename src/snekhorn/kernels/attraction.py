@@ -38,7 +38,8 @@ def _attract(begin, end, indices, p, z, i, student, out):
         if student:
             squared = z.dtype.type(1.0)
             for axis in range(z.shape[1]):
-                squared += (z[i, axis] - z[j, axis]) ** 2
+                away = z[i, axis] - z[j, axis]
+                squared += away * away
             weight /= squared
         for axis in range(z.shape[1]):
             out[axis] += weight * (z[i, axis] - z[j, axis])
@@ -149,7 +150,8 @@ def _squared_distances(near, z, i, out):
     for k in range(near.size):
         out[k] = 0.0
         for axis in range(z.shape[1]):
-            out[k] += np.float64(z[i, axis] - z[near[k], axis]) ** 2
+            away = np.float64(z[i, axis] - z[near[k], axis])
+            out[k] += away * away
 
 
 @compiled

@@ -11,11 +11,15 @@ FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
 def compiled(function=None, /, **options):
-    """Compile a loop that Python calls, when it is first called."""
+    """Compile a loop that Python calls, when it is first called.
+
+    A function for which `fastmath` is not set inherits it from the one that makes Numba compile it, so it is always
+    set. Numba's own helpers, such as the one of the operator ``**``, inherit it even so: do not use such operators.
+    """
     if function is None:
         return partial(compiled, **options)
     # No other library calls the loops, so the wrapper for C would only take time to compile.
-    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "fastmath": False, **options}
     return njit(cache=CACHE_FOLDER is not None, **options)(function)
 
 

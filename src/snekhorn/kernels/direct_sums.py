@@ -93,7 +93,8 @@ def log_gaussian_sums_of_others(start, stop, rows, points, out):
     x, y, w = points[0], points[1], points[2]
     for row in range(start, stop):
         i = rows[row]
-        squared = (x - x[i]) ** 2 + (y - y[i]) ** 2 + (w - w[i]) ** 2
+        by_x, by_y, by_w = x - x[i], y - y[i], w - w[i]
+        squared = by_x * by_x + by_y * by_y + by_w * by_w
         squared[i] = np.inf
         nearest = squared.min()
         out[row] = np.log(np.exp(nearest - squared).sum()) - nearest

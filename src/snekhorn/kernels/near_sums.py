@@ -128,7 +128,7 @@ def near_sums(start, stop, n_boxes, reach, sources, targets, split, out, n_pairs
     d, n_columns = position.shape[0], n_boxes[2]
     edges = np.empty(n_columns + 1, np.uint32)  # unsigned, so that the compiled loop need not test for negative indices
     slots, mass = np.empty(SLOTS, np.int64), np.empty(SLOTS)
-    scale, edge = charge.dtype.type(spacing), charge.dtype.type(1.0 + radius**2)
+    scale, edge = charge.dtype.type(spacing), charge.dtype.type(1.0 + radius * radius)
     minus_two = charge.dtype.type(-2.0)
     points, charges = np.empty((d, 1), charge.dtype), np.empty(1, charge.dtype)
     for row in range(start, stop):

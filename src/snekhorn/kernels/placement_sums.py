@@ -43,7 +43,7 @@ def placement_sums(start, stop, rows, indices, p, z, positions, student, out):
         for axis in range(d):
             for j in range(k):
                 away[axis, j] = positions[i, axis] - z[near[j], axis]
-                squared[j] += away[axis, j] ** 2
+                squared[j] += away[axis, j] * away[axis, j]
         out[i, 0] = row_energy(p_row, squared, student)
         out[i, 1] = _attraction_weights(p_row, squared, student, weights)
         for axis in range(d):

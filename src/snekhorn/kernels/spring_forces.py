@@ -28,5 +28,6 @@ def spring_energies(start, stop, z, anchors, strengths, matrix, shift, out):
         total = 0.0
         if strengths[i] > 0.0:
             for axis in range(z.shape[1]):
-                total += _offset(i, axis, z, anchors, matrix, shift) ** 2
+                offset = _offset(i, axis, z, anchors, matrix, shift)
+                total += offset * offset
         out[i] = 2.0 * strengths[i] * total

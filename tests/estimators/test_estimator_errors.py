@@ -162,10 +162,10 @@ def test_good_parameters(kind, name, value):
         pytest.param(POINTS[:1], ["1 sample", "minimum of 2"], id="one point"),
         pytest.param(POINTS[:0], ["0 sample", "minimum of 2"], id="no point"),
         pytest.param(POINTS[:, :0], ["0 feature", "minimum of 1"], id="no feature"),
-        pytest.param(POINTS[:, 0], ["1D array", "Reshape"], id="one dimension"),
-        pytest.param(np.zeros((3, 2, 2)), ["dim 3"], id="three dimensions"),
+        pytest.param(POINTS[:, 0], ["shape (12,)", "reshape(-1, 1)"], id="one dimension"),
+        pytest.param(np.zeros((3, 2, 2)), ["shape (3, 2, 2)", "reshape(len(X), -1)"], id="three dimensions"),
         pytest.param(POINTS * 1j, ["Complex data not supported"], id="complex"),
-        pytest.param([["a", "b"], ["c", "d"]], ["could not convert string"], id="strings"),
+        pytest.param([["a", "b"], ["c", "d"]], ["columns 0, 1 of X", "text, such as 'a'"], id="strings"),
         pytest.param((POINTS, POINTS), ["tuple", "metric='precomputed'", "sqeuclidean"], id="tuple"),
     ],
 )

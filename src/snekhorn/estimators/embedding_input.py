@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from ..errors import InputError, reported_as_input_errors
-from ..geometry.inputs import check_affinity_matrix, check_finite, check_not_anndata, is_frame, naming_column
+from ..errors import InputError
+from ..geometry.inputs import check_affinity_matrix, check_finite
 from ..geometry.point_blocks import MANY_COLUMNS, PointBlocks, as_blocks
 from ..geometry.preprocessing import Preprocessing
-from ..runtime.sparse_format import check_sparse
+from ..geometry.unreadable_points import check_not_anndata, is_frame, reading
 from .parameters import EmbeddingParameters
 from .resources import count_lists
 
@@ -42,9 +42,8 @@ class EmbeddingInput(EmbeddingParameters):
             return X
         if self.cost_metric != "precomputed" and (blocks := as_blocks(X)) is not None:
             return self._read_training_blocks(blocks) if reset else self._read_new_blocks(blocks)
-        check_sparse(X, "X")
         frame = X if is_frame(X) else None
-        with reported_as_input_errors(), naming_column(X, "X"):
+        with reading(X, "X"):
             X = validate_data(
                 self,
                 X,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,9 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array, column_or_1d
 
-from ..errors import InputError, InputTypeError, first_few, reported_as_input_errors
-from ..runtime.checks import is_missing
-from ..runtime.sparse_format import check_sparse
+from ..errors import InputError, reported_as_input_errors
+from .unreadable_points import check_no_mask, is_frame, not_finite, place_of, reading
 
 ROWS_AT_ONCE = 256  # of a full matrix; a temporary copy of all rows would double the memory
 # Metrics that scale with X and are positive for distinct points: a zero between distinct rows is an underflow.
@@ -25,10 +22,8 @@ WITH_UNITS = (
 
 def check_points(X: Any, *, name: str = "X") -> Any:
     """Return X as a finite 2-D float array or CSR matrix with at least two rows; float32 stays float32."""
-    check_not_anndata(X, name)
-    check_sparse(X, name)
     frame = X if is_frame(X) else None
-    with reported_as_input_errors(), naming_column(X, name):
+    with reading(X, name):
         X = check_array(
             X,
             accept_sparse="csr",
@@ -42,75 +37,6 @@ def check_points(X: Any, *, name: str = "X") -> Any:
     if n < 2 or p < 1:
         raise InputError(f"{name} has shape {n} x {p}; pass at least 2 points (rows) and 1 feature.")
     return check_finite(X, name, frame=frame)
-
-
-def check_not_anndata(X: Any, name: str) -> None:
-    """Raise if X is an AnnData object, which NumPy would convert row by row, for hours."""
-    if hasattr(X, "obsm"):
-        raise InputTypeError(
-            f"{name} is an {type(X).__name__} object, which holds several arrays; pass one of them, such as "
-            "adata.obsm['X_pca'], or use snekhorn.anndata.tsnekhorn(adata)."
-        )
-
-
-def is_frame(X: Any) -> bool:
-    """Return whether X is a data frame of pandas or polars, whose columns have names."""
-    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))
-
-
-def _columns(frame: Any) -> Iterator[tuple[Any, Any]]:
-    """Return the names and the values of the columns of a data frame."""
-    for place, name in enumerate(frame.columns):
-        yield name, frame.iloc[:, place] if hasattr(frame, "iloc") else frame[:, place]
-
-
-@contextmanager
-def naming_column(X: Any, name: str) -> Iterator[None]:
-    """If a data frame cannot be converted to numbers, name the columns that hold something else.
-
-    If there are only numbers and missing values, name the place of the first missing value.
-    """
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        columns = list(_columns(X)) if is_frame(X) else []
-        others = [(column, _first_other(values)) for column, values in columns]
-        if found := [(column, value) for column, value in others if value is not None]:
-            raise InputError(_not_numbers(name, found)) from error
-        for place, (_, values) in enumerate(columns):
-            for row, value in enumerate(values):
-                if is_missing(value):
-                    raise InputError(_not_finite(name, value, _place(row, place, X))) from error
-        raise
-
-
-def _first_other(values: Any) -> Any:
-    """Return the first value of a column that is neither a number nor missing; None if there is none."""
-    is_numeric = getattr(values.dtype, "is_numeric", None)  # polars
-    if getattr(values.dtype, "kind", "O") in "biuf" or (is_numeric is not None and is_numeric()):
-        return None
-    return next((value for value in values if not is_missing(value) and not _is_number(value)), None)
-
-
-def _not_numbers(name: str, found: list[tuple[Any, Any]]) -> str:
-    """Return an error about columns, each with one of its values."""
-    column, value = found[0]
-    kind = f"text, such as {value!r}" if isinstance(value, str) else f"{type(value).__name__} objects"
-    if len(found) == 1:
-        return f"column {column!r} of {name} holds {kind}; drop the column, or encode it as numbers."
-    listed = first_few([other for other, _ in found])
-    return (
-        f"columns {listed} of {name} do not hold numbers; {column!r} holds {kind}; drop these columns, or encode them "
-        "as numbers."
-    )
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def check_finite(X: Any, name: str, *, frame: Any = None) -> Any:
@@ -128,20 +54,16 @@ def check_finite(X: Any, name: str, *, frame: Any = None) -> Any:
         block = values[start : start + ROWS_AT_ONCE]
         if not np.isfinite(block).all():
             row, column = np.argwhere(~np.isfinite(block))[0]
-            where = "" if sparse.issparse(X) else _place(start + row, column, frame)
-            raise InputError(_not_finite(name, block[row, column], where))
+            value = block[row, column]
+            row, column = _place_of_entry(X, column) if sparse.issparse(X) else (start + row, column)
+            raise InputError(not_finite(name, value, place_of(row, column, frame)))
     return X
 
 
-def _place(row: int, column: int, frame: Any) -> str:
-    """Return the place of a value, with the names of the row and the column if a data frame has them."""
-    named_row = frame.index[row] if hasattr(frame, "index") else row
-    named_column = column if frame is None else repr(frame.columns[column])
-    return f" at row {named_row}, column {named_column}"
-
-
-def _not_finite(name: str, value: Any, where: str) -> str:
-    return f"{name} contains {value}{where}; NaN and infinity are not allowed. Drop such rows, or impute the values."
+def _place_of_entry(X: Any, stored: int) -> tuple[int, int]:
+    """Return row and column of an entry, given its place among the stored ones."""
+    entries = X.tocoo()
+    return int(entries.row[stored]), int(entries.col[stored])
 
 
 def largest_entry(X: Any) -> float:
@@ -280,6 +202,7 @@ def check_no_empty_row(P: Any) -> None:
 
 def check_layout(init: Any, shape: tuple[int, int]) -> NDArray[np.floating[Any]]:
     """Return `init` as a finite float array with the shape of the layout."""
+    check_no_mask(init, "init")
     try:
         Z = np.array(init, dtype=float)
     except (TypeError, ValueError) as error:

@@ -313,3 +313,16 @@ def test_a_refused_fit_keeps_what_was_fitted():
         estimator.set_params(init=np.zeros((3, 3))).fit(np.ones((12, 5)))
     assert estimator.n_features_in_ == 3
     np.testing.assert_array_equal(estimator.transform(POINTS), estimator.embedding_)
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 4])
+def test_a_metric_that_does_not_fit_the_features_is_named(n_neighbors):
+    model = TSNEkhorn(perplexity=4.0, metric="haversine", n_neighbors=n_neighbors)
+    _refused(model, np.eye(12, 3), "metric='haversine'", "3 features", "choose another metric")
+
+
+def test_a_function_as_metric_is_refused_with_what_works():
+    def cost(a, b):
+        return 0.0
+
+    _refused(TSNEkhorn(perplexity=4.0, metric=cost), POINTS, "the function 'cost'", "set metric='precomputed'")

@@ -31,9 +31,7 @@ class EmbeddingInput(EmbeddingParameters):
         check_not_anndata(X, "X")
         if self.takes_affinity:
             if not reset:
-                raise InputError(
-                    "affinity='precomputed' has no information about new points; fit to features to use transform."
-                )
+                raise InputError(self.no_new_points())
             X = check_affinity_matrix(X, symmetric=self.latent.normalized != "rows")
             self._note_columns_without_names(X.shape[1])
             return X
@@ -56,6 +54,15 @@ class EmbeddingInput(EmbeddingParameters):
             )
         X = check_finite(X, "X", frame=frame)
         return self.reduction_.transform(X) if hasattr(self, "reduction_") else X
+
+    def no_new_points(self) -> str:
+        """Return an error about new points, to which P says nothing."""
+        if hasattr(self, "affinity_report_"):  # which `sweep` adds, after a fit to the P that it has computed
+            return (
+                f"models from sweep cannot place new points; fit {type(self).__name__} with "
+                f"perplexity={self.perplexity:g} and exaggeration={self.exaggeration:g} to X."
+            )
+        return "affinity='precomputed' has no information about new points; fit to features to use transform."
 
     def unread_points(self, X: Any) -> Any | None:
         """Return the outline of points that are read by blocks; None if X is in memory."""

@@ -160,6 +160,7 @@ def _differ(X: Any, near: NDArray[Any] | None) -> bool:
 
 def check_classes(y: Any, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Encode classes as integers starting at 0, and count the points of each class."""
+    check_no_mask(y, "y")
     with reported_as_input_errors():
         y = column_or_1d(y)
     if y.size != n:
@@ -172,6 +173,12 @@ def check_classes(y: Any, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     if missing:
         raise InputError(
             "y has missing labels, or mixes numbers and strings; drop these points, or pass y.astype(str)."
+        )
+    is_real = y.dtype.kind == "f" and bool((y != np.round(y)).any())
+    if is_real and 2 * (sizes == 1).sum() > n:
+        raise InputError(
+            f"y has {sizes.size} different real numbers for {n} points, which are no classes; pass classes, such as "
+            "numpy.digitize(y, numpy.quantile(y, [0.25, 0.5, 0.75]))."
         )
     return labels, sizes
 

@@ -219,9 +219,9 @@ def evaluate(
     -------
     measures : dict of str to float
         The measures by name, and the number of sampled points as "n_sampled". Undefined measures are left out:
-        `knn_accuracy` and `silhouette` without y, `silhouette` if y has one class or as many classes as points, and
-        `distance_correlation` if all distances are equal. Measures whose default number of neighbours is too large for
-        the number of points are left out unless `n_neighbors` is given.
+        `knn_accuracy` and `silhouette` without y, `silhouette`, with a warning, if y has one class or as many as
+        there are points, and `distance_correlation` if all distances are equal. Measures whose default number of
+        neighbours is too large for the number of points are left out unless `n_neighbors` is given.
 
     Examples
     --------

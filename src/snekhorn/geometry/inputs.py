@@ -10,9 +10,12 @@ from scipy import sparse
 from sklearn.utils import check_array, column_or_1d
 
 from ..errors import InputError, reported_as_input_errors
+from ..runtime.user_warnings import warn
 from .unreadable_points import check_no_mask, is_frame, not_finite, place_of, reading
 
 ROWS_AT_ONCE = 256  # of a full matrix; a temporary copy of all rows would double the memory
+FEWEST_TRIANGLES = 10  # points; among fewer, affinities may satisfy the triangle inequality by chance
+LEAST_RANGE = 4.0  # ratio of the largest to the smallest distance; below 2, every matrix satisfies the inequality
 # Metrics that scale with X and are positive for distinct points: a zero between distinct rows is an underflow.
 WITH_UNITS = (
     *("sqeuclidean", "euclidean", "l2", "nan_euclidean"),
@@ -193,12 +196,37 @@ def check_affinity_matrix(P: Any, *, symmetric: bool) -> Any:
     if (lowest := float(P.min())) < 0.0:
         raise InputError(f"the precomputed affinity X has negative entries (smallest {lowest:.3g}); pass values >= 0.")
     check_no_empty_row(P)
+    if not sparse.issparse(P) and _looks_like_distances(P):
+        warn(
+            "the precomputed affinity X looks like a matrix of distances; pass these with metric='precomputed' instead."
+        )
     if symmetric and (worst := _asymmetry(P)) > 1e-5 * float(P.max()):
         raise InputError(
             f"the precomputed affinity X is not symmetric (largest difference {worst:.3g}), which this method needs; "
             "pass (X + X.T) / 2 if that is what you mean."
         )
     return P
+
+
+def _looks_like_distances(P: NDArray[Any]) -> bool:
+    """Return whether P has a zero diagonal and varies, but satisfies the triangle inequality, or its root does.
+
+    In an affinity, a point that is far from two near neighbours has a small affinity to both, and violates it.
+    """
+    n = len(P)
+    if n < FEWEST_TRIANGLES or np.diag(P).any():
+        return False
+    rows = np.unique(np.linspace(0, n - 1, ROWS_AT_ONCE).astype(int))
+    sides = np.asarray(P[rows], dtype=float)
+    furthest = sides.argmax(axis=1)
+    longest, others = sides.max(axis=1), np.asarray(P[furthest], dtype=float)
+    sides[np.arange(rows.size), rows] = longest
+    least, largest = sides.min(), longest.max()
+    for power in (1.0, 0.5):
+        varies = 0.0 < least**power < largest**power / LEAST_RANGE
+        if varies and (sides**power + others**power >= (1.0 - 1e-6) * longest[:, None] ** power).all():
+            return True
+    return False
 
 
 def check_no_empty_row(P: Any) -> None:

@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import silhouette_score
 
 from snekhorn import metrics
+from snekhorn.errors import InputError
 from snekhorn.metrics import (
     continuity,
     distance_correlation,
@@ -301,9 +302,11 @@ def test_two_and_three_points(rng):
 
 def test_undefined_measures_are_left_out(data):
     X, Z, _ = data
-    assert "silhouette" not in evaluate(X, Z, np.zeros(300))
-    assert "silhouette" not in evaluate(X, Z, np.arange(300))
-    assert evaluate(X, Z, np.zeros(300))["knn_accuracy"] == 1.0
+    for y, said in (np.zeros(300), "1 class"), (np.arange(300), "300 classes"):
+        with pytest.warns(UserWarning, match=f"y has {said} for 300 points, so silhouette is undefined and left out"):
+            scores = evaluate(X, Z, y)
+        assert "silhouette" not in scores
+        assert scores["knn_accuracy"] == (y[1] == 0)
     assert "distance_correlation" not in evaluate(X, np.zeros((300, 2)))
     assert "distance_correlation" not in evaluate(np.eye(300), Z)
     assert all(np.isfinite(list(evaluate(np.zeros((300, 3)), np.zeros((300, 2)), np.arange(300) % 2).values())))
@@ -370,3 +373,18 @@ def test_errors_come_before_long_work(monkeypatch, data):
     for kwargs in ({"n_neighbors": 200}, {"sample": 0}, {"n_jobs": 0}, {"y": y[1:]}):
         with pytest.raises(ValueError, match="y has" if "y" in kwargs else next(iter(kwargs))):
             evaluate(X, Z, **kwargs)
+
+
+def test_real_numbers_are_no_classes(data):
+    X, Z, _ = data
+    with pytest.raises(
+        InputError, match=r"y has \d+ different real numbers for \d+ points, which are no classes; pass"
+    ):
+        evaluate(X, Z, np.random.default_rng(0).normal(size=len(Z)))
+    assert "silhouette" in evaluate(X, Z, np.arange(len(Z)) % 4 / 2)  # classes may be called 0.5 and 1.5
+
+
+def test_masked_labels_are_refused(data):
+    X, Z, _ = data
+    with pytest.raises(InputError, match=r"^y has 3 masked values, the first at row 0"):
+        evaluate(X, Z, np.ma.masked_less(np.arange(len(Z)), 3))

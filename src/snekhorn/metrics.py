@@ -3,8 +3,7 @@
 `evaluate` computes all measures at once. With up to 5,000 points, every measure is exact. With more points, it is
 estimated from a random sample of 1,000 points. Each sampled point is still compared with all others, so the result
 estimates the measure of the whole layout: the standard error of a proportion such as `knn_accuracy` is at most 0.016,
-and time and memory grow linearly with n. Of points at the same distance, the one with the lowest index counts as
-nearer, in X and Z.
+and time and memory grow linearly with n. Of points at equal distances, the one with the lowest index is nearer.
 
 Parameters
 ----------
@@ -13,7 +12,7 @@ X : array or sparse matrix of shape (n, p)
 Z : array of shape (n, q)
     The layout. Distances in it are Euclidean.
 y : array of shape (n,)
-    Classes: numbers or strings.
+    Classes: numbers or strings. Real numbers that are mostly different are refused.
 n_neighbors : int
     Size of a neighbourhood, excluding the point itself.
 metric : str, default="euclidean"
@@ -43,6 +42,7 @@ from .kernels import neighbor_ranks as ranks
 from .kernels.squared_distances import sampled_squared_distances
 from .runtime.checks import check_count, check_seed
 from .runtime.execution import Execution, choose_execution
+from .runtime.user_warnings import warn
 
 __all__ = [
     "continuity",
@@ -189,10 +189,7 @@ def silhouette(
     Z = _check_embedding(Z)
     labels, sizes = check_classes(y, len(Z))
     if not _is_partition(sizes):
-        raise InputError(
-            f"y has {sizes.size} class{'es' * (sizes.size != 1)} for {len(Z)} points; pass at least 2 classes, one of "
-            "them with at least 2 points."
-        )
+        raise InputError(f"{_few_classes(sizes)}; pass at least 2 classes, one of them with at least 2 points.")
     rows = _classes(Z, labels, sizes, 1, _draw(len(Z), sample, random_state), n_jobs)
     return float(rows[:, ranks.SILHOUETTE].mean())
 
@@ -222,9 +219,9 @@ def evaluate(
     -------
     measures : dict of str to float
         The measures by name, and the number of sampled points as "n_sampled". Undefined measures are left out:
-        `knn_accuracy` and `silhouette` without y, `silhouette` if y has one class or as many classes as points, and
-        `distance_correlation` if all distances are equal. Measures whose default number of neighbours is too large for
-        the number of points are left out unless `n_neighbors` is given.
+        `knn_accuracy` and `silhouette` without y, `silhouette`, with a warning, if y has one class or as many as
+        there are points, and `distance_correlation` if all distances are equal. Measures whose default number of
+        neighbours is too large for the number of points are left out unless `n_neighbors` is given.
 
     Examples
     --------
@@ -234,13 +231,11 @@ def evaluate(
     1.0
     """
     X, Z, metric = _check_pair(X, Z, metric, n_jobs)
-    n = len(Z)
-    classes = None if y is None else check_classes(y, n)
+    n, classes = len(Z), None if y is None else check_classes(y, len(Z))
     k_ranks = _choose_neighbors(n_neighbors, RANKED_NEIGHBORS, n, ranked=True)
     k = _choose_neighbors(n_neighbors, NEIGHBORS, n)
     chosen = _draw(n, sample, random_state)
     rows = _compare(X, Z, k_ranks or 1, k or 1, metric, chosen, n_jobs)
-
     result: dict[str, float] = {}
     if k_ranks:
         result["trustworthiness"] = _one_minus_excess(rows[:, ranks.INTRUSION], k_ranks, n)
@@ -255,6 +250,10 @@ def evaluate(
             result["knn_accuracy"] = float(rows[:, ranks.VOTE].mean())
         if _is_partition(classes[1]):
             result["silhouette"] = float(rows[:, ranks.SILHOUETTE].mean())
+        elif k:
+            warn(
+                f"{_few_classes(classes[1])}, so silhouette is undefined and left out; pass classes of several points."
+            )
     result["n_sampled"] = chosen.size
     return result
 
@@ -341,18 +340,14 @@ def _draw(n: int, sample: Sample, random_state: Any) -> Indices:
         raise InputError(f"sample must be 'auto', None or a whole number, got {sample!r}.")
     check_seed(random_state)
     generator = check_random_state(random_state)
-    if isinstance(sample, str):
-        size = n if n <= EXACT_SCORES_LIMIT else SAMPLE
-    else:
-        size = n if sample is None else min(n, check_count(sample, "sample"))
+    size = n if sample is None or n <= EXACT_SCORES_LIMIT else SAMPLE
+    if sample is not None and not isinstance(sample, str):
+        size = min(n, check_count(sample, "sample"))
     return np.arange(n) if size == n else np.sort(generator.choice(n, size, replace=False))
 
 
 def _check_pair(X: Any, Z: Any, metric: str, n_jobs: int | None) -> tuple[Any, NDArray[Any], str]:
-    """Check X, Z and the metric.
-
-    If the metric estimates scales from X, whiten the points and use the Euclidean metric instead.
-    """
+    """Check X, Z and the metric; if it estimates scales from X, whiten the points and use the Euclidean metric."""
     check_metric(metric)
     Z = _check_embedding(Z)
     if metric != "precomputed":
@@ -376,6 +371,10 @@ def _check_embedding(Z: Any) -> NDArray[Any]:
 def _is_partition(sizes: Indices) -> bool:
     """Return whether there are at least two classes, one of them with at least two points."""
     return bool(2 <= sizes.size < sizes.sum())
+
+
+def _few_classes(sizes: Indices) -> str:
+    return f"y has {sizes.size} class{'es' * (sizes.size != 1)} for {sizes.sum()} points"
 
 
 def _max_neighbors(n: int, *, ranked: bool) -> int:

@@ -32,7 +32,7 @@ COSTS = squared_distances(POINTS)
         pytest.param(np.empty((0, 3)), ["X", "0 x 3", "at least 2 points"], id="empty"),
         pytest.param(np.empty((5, 0)), ["X", "5 x 0", "1 feature"], id="no feature"),
         pytest.param(POINTS[:1], ["X", "1 x 3", "at least 2 points"], id="one point"),
-        pytest.param(POINTS[0], ["X has shape (3,)", "one row per point"], id="one dimension"),
+        pytest.param(POINTS[0], ["row for each point", "reshape(-1, 1)"], id="one dimension"),
         pytest.param(sparse.csr_matrix(changed(POINTS, (4, 1), np.nan)), ["X", "nan", "impute"], id="sparse nan"),
         pytest.param([["a", "b"], ["c", "d"]], ["'a'"], id="text"),
     ],

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.neighbors import kneighbors_graph
 
 from snekhorn.affinities import DoublyStochasticAffinity, SymmetricEntropicAffinity
 
@@ -91,3 +92,18 @@ def test_doubly_stochastic_scaling_ends_and_says_so(name, self_loops):
     assert said == ([] if affinity.report_.converged else [ConvergenceWarning])
     if self_loops:
         assert affinity.report_.converged
+
+
+@pytest.mark.parametrize("n_neighbors", [5, 10, 20])
+@pytest.mark.parametrize("given", [True, False])
+def test_a_perplexity_beyond_all_rows_becomes_one_that_rows_can_reach(n_neighbors, given):
+    X = np.random.default_rng(0).normal(size=(200, 10))
+    affinity = SymmetricEntropicAffinity(150.0, self_loops=False, n_neighbors=n_neighbors)
+    if given:
+        X = kneighbors_graph(X, n_neighbors, mode="distance")
+        affinity.set_params(metric="precomputed", n_neighbors=None)
+    with pytest.warns(UserWarning, match="exceeds what the rows of this neighbour graph allow; using") as said:
+        affinity.fit(X)
+    assert len(said) == 1
+    assert 0.7 * n_neighbors < affinity.perplexity_ < n_neighbors
+    assert not affinity.report_.unreachable_rows.size

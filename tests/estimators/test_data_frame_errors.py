@@ -72,7 +72,9 @@ def test_missing_values_among_objects_are_called_that(fit, values, text):
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
 def test_the_values_of_numeric_columns_are_not_looked_at_one_by_one(monkeypatch, kind):
     seen = []
-    monkeypatch.setattr("snekhorn.geometry.inputs.is_missing", lambda value: seen.append(value) or value is None)
+    monkeypatch.setattr(
+        "snekhorn.geometry.unreadable_points.is_missing", lambda value: seen.append(value) or value is None
+    )
     frame = kind({**{name: FRAME[name].to_numpy() for name in FRAME}, "i": range(20), "kind": ["u"] * 20})
     with pytest.raises(InputError, match="column 'kind' of X holds text"):
         TSNEkhorn().fit(frame)

@@ -180,10 +180,10 @@ def test_good_parameters(kind, name, value):
         pytest.param(POINTS[:1], ["1 sample", "minimum of 2"], id="one point"),
         pytest.param(POINTS[:0], ["0 sample", "minimum of 2"], id="no point"),
         pytest.param(POINTS[:, :0], ["0 feature", "minimum of 1"], id="no feature"),
-        pytest.param(POINTS[:, 0], ["1D array", "Reshape"], id="one dimension"),
-        pytest.param(np.zeros((3, 2, 2)), ["dim 3"], id="three dimensions"),
+        pytest.param(POINTS[:, 0], ["shape (12,)", "reshape(-1, 1)"], id="one dimension"),
+        pytest.param(np.zeros((3, 2, 2)), ["shape (3, 2, 2)", "reshape(len(X), -1)"], id="three dimensions"),
         pytest.param(POINTS * 1j, ["Complex data not supported"], id="complex"),
-        pytest.param([["a", "b"], ["c", "d"]], ["could not convert string"], id="strings"),
+        pytest.param([["a", "b"], ["c", "d"]], ["columns 0, 1 of X", "text, such as 'a'"], id="strings"),
         pytest.param((POINTS, POINTS), ["tuple", "metric='precomputed'", "sqeuclidean"], id="tuple"),
     ],
 )
@@ -331,3 +331,16 @@ def test_a_refused_fit_keeps_what_was_fitted():
         estimator.set_params(init=np.zeros((3, 3))).fit(np.ones((12, 5)))
     assert estimator.n_features_in_ == 3
     np.testing.assert_array_equal(estimator.transform(POINTS), estimator.embedding_)
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 4])
+def test_a_metric_that_does_not_fit_the_features_is_named(n_neighbors):
+    model = TSNEkhorn(perplexity=4.0, metric="haversine", n_neighbors=n_neighbors)
+    _refused(model, np.eye(12, 3), "metric='haversine'", "3 features", "choose another metric")
+
+
+def test_a_function_as_metric_is_refused_with_what_works():
+    def cost(a, b):
+        return 0.0
+
+    _refused(TSNEkhorn(perplexity=4.0, metric=cost), POINTS, "the function 'cost'", "set metric='precomputed'")

@@ -148,3 +148,25 @@ def test_sums_that_are_rough_are_reported(X, method, monkeypatch, recwarn):
     estimator.fit(X).transform(X[:2] + 0.1)
     rough = [w for w in recwarn if "method='fft' cannot resolve it" in str(w.message)]
     assert [w.category for w in rough] == [ConvergenceWarning] * (2 if method == "fft" else 0)
+
+
+@pytest.mark.filterwarnings("ignore:.*(stopped at max_iter|row sums of Q)")
+@pytest.mark.parametrize(
+    ("parameters", "cause"),
+    [
+        ({"exaggeration": 1e6}, "exaggeration=1e+06; lower it"),
+        ({"callbacks": lambda *found: True}, "the descent ended during early exaggeration; let it take more"),
+        ({"init": 1e-300 * np.random.default_rng(0).normal(size=(200, 2))}, "init is so narrow; scale it"),
+    ],
+    ids=["exaggeration", "early stop", "init"],
+)
+def test_a_layout_that_collapses_is_told_with_the_cause(parameters, cause):
+    X = np.random.default_rng(0).normal(size=(200, 10))
+    with pytest.warns(UserWarning, match="collapsed to a single point, because") as said:
+        TSNEkhorn(**parameters).fit(X)
+    assert any(cause in str(warning.message) for warning in said)
+
+
+def test_a_given_p_that_is_uniform_is_told_without_parameters_of_affinities():
+    with pytest.warns(UserWarning, match="because P is nearly uniform; pass a P that differs between pairs"):
+        TSNEkhorn(affinity="precomputed").fit(np.ones((20, 20)))

@@ -257,3 +257,12 @@ def test_points_that_cannot_be_told_apart_are_refused(neighbours_only):
     points = 1e-200 * np.random.default_rng(0).normal(size=(101, 4))
     with pytest.raises(ValueError, match="underflow"):
         next(sweep(TSNEkhorn(), points, (5,)))
+
+
+@pytest.mark.parametrize("ask", [TSNEkhorn.transform, TSNEkhorn.extend])
+def test_a_model_cannot_place_new_points_and_says_what_can(ask):
+    (model,) = sweep(TSNEkhorn(max_iter=20), X, [7.0], exaggerations=[1.5])
+    with pytest.raises(
+        InputError, match=r"sweep cannot .*; fit TSNEkhorn with perplexity=7 and exaggeration=1\.5 to X"
+    ):
+        ask(model, X[:2])

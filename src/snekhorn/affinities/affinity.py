@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import NumericalOverflowError
-from ..geometry.costs import Array, Cost, Matrix, NeighborGraph, build_cost, count_neighbors
+from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY, Array, Cost, Matrix, NeighborGraph, build_cost, count_neighbors
 from ..geometry.dense_cost import symmetrize_in_place
 from ..geometry.distance_metrics import check_metric
 from ..geometry.graph_unions import mean_with_transpose
@@ -22,6 +22,8 @@ from ..runtime.progress import shown_stage
 from ..runtime.sparse_format import check_sparse
 from ..runtime.user_warnings import warn
 from ..solvers.solve_report import UNREACHABLE, Reason, SolveReport, advice, explained
+
+LEAST_USABLE = 1.5  # perplexity; rows with less tell hardly anything but the nearest neighbour
 
 Self = TypeVar("Self", bound="Affinity")
 
@@ -174,12 +176,20 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
 
     def usable_perplexity(self, perplexity: Any, cost: Cost) -> float:
         """Return the perplexity, lowered with a warning if rows are too short for it; store it as `perplexity_`."""
-        self.perplexity_ = clamp_perplexity(check_perplexity(perplexity), self.longest_row(cost), cost.n_points)
+        self.perplexity_ = self.clamped(check_perplexity(perplexity), cost)
         return self.perplexity_
 
-    def longest_row(self, cost: Cost) -> int:
-        """Return the largest number of entries that a row can have."""
-        return int(cost.degrees.max()) + bool(self.self_loops)
+    def clamped(self, perplexity: float, cost: Cost) -> float:
+        """Return the perplexity, lowered with a warning if all rows are too short for it.
+
+        If rows differ in length, the longest are those of hubs, and a value that suits them would be out of reach for
+        most other rows. It is therefore lowered to what the median row supports.
+        """
+        entries = cost.degrees + bool(self.self_loops)
+        longest, usable = int(entries.max()), None
+        if longest > entries.min():
+            usable = max(float(np.median(entries) // NEIGHBORS_PER_PERPLEXITY), LEAST_USABLE)
+        return clamp_perplexity(perplexity, longest, cost.n_points, usable)
 
     def _warn_of_problems(self) -> None:
         if not self.report_.converged:

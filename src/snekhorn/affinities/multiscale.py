@@ -14,7 +14,7 @@ from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY, Array, Cost, DenseCost, M
 from ..geometry.dense_cost import row_blocks
 from ..kernels import RowLoop, row_measures
 from ..kernels.symmetric_sums import dense_affinity
-from ..runtime.checks import check_choice, check_perplexity, check_positive, clamp_perplexity
+from ..runtime.checks import check_choice, check_perplexity, check_positive
 from ..solvers.solve_report import SolveReport
 from .affinity import Affinity
 from .measured_rows import MeasuredRows, measured_reason
@@ -119,7 +119,7 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
 
     def compute(self, cost: Cost) -> tuple[Matrix, SolveReport]:
         symmetric = cost.symmetrized().in_own_units()
-        self.perplexities_ = self._scales(cost, self.longest_row(symmetric))
+        self.perplexities_ = self._scales(cost, symmetric)
         del cost  # a graph takes much memory
         solver = SymmetricSolver(tol=self.tol, self_loops=self.self_loops, verbose=self.verbose)
         total: Matrix = None
@@ -135,11 +135,11 @@ class MultiscaleSymmetricEntropicAffinity(Affinity):
         total /= len(self.perplexities_)
         return total, _joint_report(self.reports_, MeasuredRows.of(total, symmetric.execution), self.tol)
 
-    def _scales(self, cost: Cost, n_entries: int) -> list[float]:
-        """Return the distinct scales that rows of `n_entries` support."""
+    def _scales(self, cost: Cost, symmetric: Cost) -> list[float]:
+        """Return the distinct scales that the rows of the symmetrised costs support."""
         asked = _doubling(cost) if isinstance(self.perplexities, str) else [float(xi) for xi in self.perplexities]
         # Clamp only the largest scale, so that one warning covers all scales that are too large.
-        largest = clamp_perplexity(max(asked), n_entries, cost.n_points)
+        largest = self.clamped(max(asked), symmetric)
         return sorted({min(perplexity, largest) for perplexity in asked})
 
 

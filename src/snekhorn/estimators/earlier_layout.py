@@ -11,6 +11,7 @@ from ..embedding.charge_sums import Array
 from ..embedding.initial_layout import scaled_to_start
 from ..embedding.springs import Similarity, Springs
 from ..errors import InputError
+from ..geometry.unreadable_points import check_no_mask
 from ..runtime.checks import check_nonnegative
 from ..runtime.execution import Execution
 
@@ -96,6 +97,7 @@ def check_pull(pull: Any, optimizer: Any) -> float:
 
 
 def _check_positions(align: Any, d: int) -> Array:
+    check_no_mask(align, "align")
     try:
         earlier = np.array(align, dtype=float)
     except (TypeError, ValueError) as error:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from ..errors import InputError, reported_as_input_errors
-from ..geometry.inputs import check_affinity_matrix, check_finite, check_not_container, is_frame, naming_column
+from ..errors import InputError
+from ..geometry.inputs import check_affinity_matrix, check_finite
 from ..geometry.point_blocks import MANY_COLUMNS, PointBlocks, as_blocks
 from ..geometry.preprocessing import Preprocessing
-from ..runtime.sparse_format import check_sparse
+from ..geometry.unreadable_points import check_not_container, is_frame, reading
 from .parameters import EmbeddingParameters
 from .resources import count_lists
 
@@ -31,9 +31,7 @@ class EmbeddingInput(EmbeddingParameters):
         check_not_container(X, "X")
         if self.takes_affinity:
             if not reset:
-                raise InputError(
-                    "affinity='precomputed' has no information about new points; fit to features to use transform."
-                )
+                raise InputError(self.no_new_points())
             X = check_affinity_matrix(X, symmetric=self.latent.normalized != "rows")
             self._note_columns_without_names(X.shape[1])
             return X
@@ -42,9 +40,8 @@ class EmbeddingInput(EmbeddingParameters):
             return X
         if self.cost_metric != "precomputed" and (blocks := as_blocks(X)) is not None:
             return self._read_training_blocks(blocks) if reset else self._read_new_blocks(blocks)
-        check_sparse(X, "X")
         frame = X if is_frame(X) else None
-        with reported_as_input_errors(), naming_column(X, "X"):
+        with reading(X, "X"):
             X = validate_data(
                 self,
                 X,
@@ -57,6 +54,15 @@ class EmbeddingInput(EmbeddingParameters):
             )
         X = check_finite(X, "X", frame=frame)
         return self.reduction_.transform(X) if hasattr(self, "reduction_") else X
+
+    def no_new_points(self) -> str:
+        """Return an error about new points, to which P says nothing."""
+        if hasattr(self, "affinity_report_"):  # which `sweep` adds, after a fit to the P that it has computed
+            return (
+                f"models from sweep cannot place new points; fit {type(self).__name__} with "
+                f"perplexity={self.perplexity:g} and exaggeration={self.exaggeration:g} to X."
+            )
+        return "affinity='precomputed' has no information about new points; fit to features to use transform."
 
     def unread_points(self, X: Any) -> Any | None:
         """Return the outline of points that are read by blocks; None if X is in memory."""

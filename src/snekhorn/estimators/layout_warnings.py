@@ -16,6 +16,7 @@ from ..runtime.user_warnings import warn
 if TYPE_CHECKING:
     from .neighbor_embedding import NeighborEmbedding
 
+UNIFORM = 0.98  # perplexity of P relative to the number of other points; below, P still separates points
 COLLAPSED = 1e-3  # width of a layout; if it is narrower, the kernel is nearly the same for all pairs
 
 
@@ -39,6 +40,23 @@ def warn_of_layout(model: NeighborEmbedding, objective: Objective, Z: NDArray[An
             ConvergenceWarning,
         )
     if np.ptp(Z, axis=0).max() < COLLAPSED:
+        warn(f"{name}: the layout has collapsed to a single point{_cause_of_collapse(model, objective, report)}.")
+
+
+def _cause_of_collapse(model: NeighborEmbedding, objective: Objective, report: EmbeddingReport) -> str:
+    """Return why all points are in one place, as far as that is known, and what to change."""
+    n, init = objective.n_points, model.init
+    if np.exp(-objective.negative_entropy / n) > UNIFORM * (n - 1):
+        if model.takes_affinity:
+            return ", because P is nearly uniform; pass a P that differs between pairs of points"
         allow = "" if getattr(model.affinity or model, "self_loops", True) else ", allow self-loops"
-        why = "the layout has collapsed to a single point, because P is nearly uniform"
-        warn(f"{name}: {why}; check that the points differ, lower the perplexity{allow}, or add points.")
+        return (
+            f", because P is nearly uniform; check that the points differ, lower the perplexity{allow}, or add points"
+        )
+    if report.n_iter <= model.schedule().early.n_iter:
+        return ", because the descent ended during early exaggeration; let it take more iterations"
+    if not isinstance(init, str) and np.ptp(np.asarray(init, dtype=float), axis=0).max() < COLLAPSED:
+        return ", because init is so narrow; scale it to a standard deviation of 0.01"
+    if model.exaggeration > 1.0:
+        return f", because of exaggeration={model.exaggeration:g}; lower it, 1.5 to 2 shows groups clearly"
+    return "; try another init"

@@ -291,6 +291,8 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         """Raise unless the layout can be extended by new points."""
         check_fitted(self)
         if self._reference.X is None:
+            if self.takes_affinity and hasattr(self, "affinity_report_"):
+                raise InputError(self.no_new_points())
             what = "affinity='precomputed'" if self.takes_affinity else "metric='precomputed'"
             raise InputError(
                 f"extend needs features, but {what} has no information about pairs of new points; fit all points "

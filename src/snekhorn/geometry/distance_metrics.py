@@ -31,11 +31,17 @@ def check_metric(metric: Any) -> None:
     """Raise if scikit-learn does not support the metric."""
     if isinstance(metric, str) and metric in (*DIRECT_METRICS, "precomputed"):
         return
+    if not isinstance(metric, str):
+        got = f"the function {metric.__name__!r}" if hasattr(metric, "__name__") else repr(metric)
+        raise InputError(
+            f"metric must be the name of a metric, such as 'sqeuclidean', got {got}; for other costs, compute those "
+            "between all pairs of points, set metric='precomputed' and pass them as X."
+        )
     from sklearn.neighbors import VALID_METRICS  # imported here and below because it is slow to load
 
     known = sorted({*VALID_METRICS["brute"], "sqeuclidean", "precomputed"})
-    if not isinstance(metric, str) or metric not in known:
-        near = nearest_name(metric, known) if isinstance(metric, str) else None
+    if metric not in known:
+        near = nearest_name(metric, known)
         hint = f" Did you mean {near!r}?" if near else ""
         raise InputError(f"metric must be one of {', '.join(known)}; got {shown(metric)}.{hint}")
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -14,11 +11,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import InputError, InputTypeError, first_few, reported_as_input_errors, shown
-from ..runtime.checks import is_missing
-from ..runtime.sparse_format import check_sparse
+from ..errors import InputError, reported_as_input_errors
+from ..runtime.user_warnings import warn
+from .unreadable_points import check_no_mask, is_frame, not_finite, place_of, reading
 
 MATRIX_ROWS_AT_ONCE = 256  # of a full matrix; a temporary copy of all rows would double the memory
+FEWEST_TRIANGLES = 10  # points; among fewer, affinities may satisfy the triangle inequality by chance
+LEAST_RANGE = 4.0  # ratio of the largest to the smallest distance; below 2, every matrix satisfies the inequality
 # Metrics that scale with X and are positive for distinct points: a zero between distinct rows is an underflow.
 WITH_UNITS = (
     *("sqeuclidean", "euclidean", "l2", "nan_euclidean"),
@@ -40,12 +39,8 @@ def check_fitted(model: Any) -> None:
 
 def check_points(X: Any, *, name: str = "X") -> Any:
     """Return X as a finite 2-D float array or CSR matrix with at least two rows; float32 stays float32."""
-    check_not_container(X, name)
-    check_sparse(X, name)
-    if getattr(X, "ndim", 2) == 1:
-        raise InputError(f"{name} has shape {X.shape}; pass one row per point and at least one column.")
     frame = X if is_frame(X) else None
-    with reported_as_input_errors(), naming_column(X, name):
+    with reading(X, name):
         X = check_array(
             X,
             accept_sparse="csr",
@@ -72,80 +67,6 @@ def as_array(values: Any, name: str, *, dtype: Any = None) -> NDArray[Any]:
         ) from error
 
 
-def check_not_container(X: Any, name: str) -> None:
-    """Raise if X names a file, or is an AnnData object, which NumPy would convert row by row, for hours."""
-    if isinstance(X, str | PathLike):
-        raise InputTypeError(
-            f"{name} is {shown(X)}, not an array; read the file first, for example with pandas.read_csv, or use the "
-            "command 'snekhorn embed'."
-        )
-    if hasattr(X, "obsm"):
-        raise InputTypeError(
-            f"{name} is an {type(X).__name__} object, which holds several arrays; pass one of them, such as "
-            "adata.obsm['X_pca'], or use snekhorn.anndata.tsnekhorn(adata)."
-        )
-
-
-def is_frame(X: Any) -> bool:
-    """Return whether X is a data frame of pandas or polars, whose columns have names."""
-    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))
-
-
-def _columns(frame: Any) -> Iterator[tuple[Any, Any]]:
-    """Return the names and the values of the columns of a data frame."""
-    for place, name in enumerate(frame.columns):
-        yield name, frame.iloc[:, place] if hasattr(frame, "iloc") else frame[:, place]
-
-
-@contextmanager
-def naming_column(X: Any, name: str) -> Iterator[None]:
-    """If a data frame cannot be converted to numbers, name the columns that hold something else.
-
-    If there are only numbers and missing values, name the place of the first missing value.
-    """
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        columns = list(_columns(X)) if is_frame(X) else []
-        others = [(column, _first_other(values)) for column, values in columns]
-        if found := [(column, value) for column, value in others if value is not None]:
-            raise InputError(_not_numbers(name, found)) from error
-        for place, (_, values) in enumerate(columns):
-            for row, value in enumerate(values):
-                if is_missing(value):
-                    raise InputError(_not_finite(name, value, _place(row, place, X))) from error
-        raise
-
-
-def _first_other(values: Any) -> Any:
-    """Return the first value of a column that is neither a number nor missing; None if there is none."""
-    is_numeric = getattr(values.dtype, "is_numeric", None)  # polars
-    if getattr(values.dtype, "kind", "O") in "biuf" or (is_numeric is not None and is_numeric()):
-        return None
-    return next((value for value in values if not is_missing(value) and not _is_number(value)), None)
-
-
-def _not_numbers(name: str, found: list[tuple[Any, Any]]) -> str:
-    """Return an error about columns, each with one of its values."""
-    column, value = found[0]
-    kind = f"text, such as {value!r}" if isinstance(value, str) else f"{type(value).__name__} objects"
-    if len(found) == 1:
-        return f"column {column!r} of {name} holds {kind}; drop the column, or encode it as numbers."
-    listed = first_few([other for other, _ in found])
-    return (
-        f"columns {listed} of {name} do not hold numbers; {column!r} holds {kind}; drop these columns, or encode them "
-        "as numbers."
-    )
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
 def check_finite(X: Any, name: str, *, frame: Any = None) -> Any:
     """Raise if X, dense or sparse, contains NaN or infinity; return it without duplicate or unsorted sparse entries.
 
@@ -161,20 +82,16 @@ def check_finite(X: Any, name: str, *, frame: Any = None) -> Any:
         block = values[start : start + MATRIX_ROWS_AT_ONCE]
         if not np.isfinite(block).all():
             row, column = np.argwhere(~np.isfinite(block))[0]
-            where = "" if sparse.issparse(X) else _place(start + row, column, frame)
-            raise InputError(_not_finite(name, block[row, column], where))
+            value = block[row, column]
+            row, column = _place_of_entry(X, column) if sparse.issparse(X) else (start + row, column)
+            raise InputError(not_finite(name, value, place_of(row, column, frame)))
     return X
 
 
-def _place(row: int, column: int, frame: Any) -> str:
-    """Return the place of a value, with the names of the row and the column if a data frame has them."""
-    named_row = frame.index[row] if hasattr(frame, "index") else row
-    named_column = column if frame is None else repr(frame.columns[column])
-    return f" at row {named_row}, column {named_column}"
-
-
-def _not_finite(name: str, value: Any, where: str) -> str:
-    return f"{name} contains {value}{where}; NaN and infinity are not allowed. Drop such rows, or impute the values."
+def _place_of_entry(X: Any, stored: int) -> tuple[int, int]:
+    """Return row and column of an entry, given its place among the stored ones."""
+    entries = X.tocoo()
+    return int(entries.row[stored]), int(entries.col[stored])
 
 
 def largest_entry(X: Any) -> float:
@@ -271,6 +188,7 @@ def _differ(X: Any, near: NDArray[Any] | None) -> bool:
 
 def check_classes(y: Any, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Encode classes as integers starting at 0, and count the points of each class."""
+    check_no_mask(y, "y")
     with reported_as_input_errors():
         y = column_or_1d(y)
     if y.size != n:
@@ -283,6 +201,12 @@ def check_classes(y: Any, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     if missing:
         raise InputError(
             "y has missing labels, or mixes numbers and strings; drop these points, or pass y.astype(str)."
+        )
+    is_real = y.dtype.kind == "f" and bool((y != np.round(y)).any())
+    if is_real and 2 * (sizes == 1).sum() > n:
+        raise InputError(
+            f"y has {sizes.size} different real numbers for {n} points, which are no classes; pass classes, such as "
+            "numpy.digitize(y, numpy.quantile(y, [0.25, 0.5, 0.75]))."
         )
     return labels, sizes
 
@@ -297,12 +221,37 @@ def check_affinity_matrix(P: Any, *, symmetric: bool) -> Any:
     if (lowest := float(P.min())) < 0.0:
         raise InputError(f"the precomputed affinity X has negative entries (smallest {lowest:.3g}); pass values >= 0.")
     check_no_empty_row(P)
+    if not sparse.issparse(P) and _looks_like_distances(P):
+        warn(
+            "the precomputed affinity X looks like a matrix of distances; pass these with metric='precomputed' instead."
+        )
     if symmetric and (worst := _asymmetry(P)) > 1e-5 * float(P.max()):
         raise InputError(
             f"the precomputed affinity X is not symmetric (largest difference {worst:.3g}), which this method needs; "
             "pass (X + X.T) / 2 if that is what you mean."
         )
     return P
+
+
+def _looks_like_distances(P: NDArray[Any]) -> bool:
+    """Return whether P has a zero diagonal and varies, but satisfies the triangle inequality, or its root does.
+
+    In an affinity, a point that is far from two near neighbours has a small affinity to both, and violates it.
+    """
+    n = len(P)
+    if n < FEWEST_TRIANGLES or np.diag(P).any():
+        return False
+    rows = np.unique(np.linspace(0, n - 1, MATRIX_ROWS_AT_ONCE).astype(int))
+    sides = np.asarray(P[rows], dtype=float)
+    furthest = sides.argmax(axis=1)
+    longest, others = sides.max(axis=1), np.asarray(P[furthest], dtype=float)
+    sides[np.arange(rows.size), rows] = longest
+    least, largest = sides.min(), longest.max()
+    for power in (1.0, 0.5):
+        varies = 0.0 < least**power < largest**power / LEAST_RANGE
+        if varies and (sides**power + others**power >= (1.0 - 1e-6) * longest[:, None] ** power).all():
+            return True
+    return False
 
 
 def check_no_empty_row(P: Any) -> None:
@@ -313,6 +262,7 @@ def check_no_empty_row(P: Any) -> None:
 
 def check_layout(init: Any, shape: tuple[int, int]) -> NDArray[np.floating[Any]]:
     """Return `init` as a finite float array with the shape of the layout."""
+    check_no_mask(init, "init")
     try:
         Z = np.array(init, dtype=float)
     except (TypeError, ValueError) as error:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..errors import reported_as_input_errors
+from ..errors import InputError
 from ..runtime.execution import Execution, one_openmp_thread, run_in_blocks
 from .distance_metrics import SAME_DIRECTION, Array
 
@@ -39,9 +39,14 @@ def distances_between(A: Any, B: Any, metric: str) -> Array:
     from sklearn.metrics import pairwise_distances  # imported here because it is slow to load
 
     squared = metric == "sqeuclidean"
-    # Some metrics need data of a certain kind. Callers find distances that overflow.
-    with one_openmp_thread(), reported_as_input_errors(), np.errstate(over="ignore", invalid="ignore"):
-        found: Array = pairwise_distances(A, B, metric="euclidean" if squared else metric)
+    with one_openmp_thread(), np.errstate(over="ignore", invalid="ignore"):  # callers find distances that overflow
+        try:
+            found: Array = pairwise_distances(A, B, metric="euclidean" if squared else metric)
+        except (TypeError, ValueError) as error:  # some metrics need data of a certain kind
+            raise InputError(
+                f"metric={metric!r} cannot be computed for points with {A.shape[1]} features ({error}); choose another "
+                "metric, or other features."
+            ) from error
         if squared:
             found = np.square(found)
     if metric == "cosine":

@@ -17,10 +17,9 @@ from sklearn.decomposition import PCA
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from ..errors import InputError, did_you_mean, first_few, reported_as_input_errors
+from ..errors import InputError, did_you_mean, first_few
 from ..runtime.checks import check_choice, check_count, check_jobs, check_seed
 from ..runtime.execution import Execution, choose_execution, one_blas_thread, run_in_blocks
-from ..runtime.sparse_format import check_sparse
 from .block_components import COLUMNS_AT_ONCE, add_products, block_moments, iterated_axes, leading_axes, share
 from .column_statistics import (
     ROWS_PER_BLOCK,
@@ -36,6 +35,7 @@ from .column_statistics import (
 from .inputs import check_finite, check_fitted, check_squares, largest_entry
 from .point_blocks import PointBlocks, as_blocks
 from .row_products import row_products
+from .unreadable_points import reading
 
 FEW_COLUMNS = 2000  # with more columns, decomposing the covariance matrix takes longer than decomposing X
 FLOAT32_SPREADS = (1e-15, 1e15)  # standard deviations whose squares single precision can hold
@@ -147,8 +147,7 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
             self._note_columns_of(blocks)
             X = blocks
         else:
-            check_sparse(X, "X")
-            with reported_as_input_errors():
+            with reading(X, "X"):
                 X = validate_data(self, X, accept_sparse=SPARSE_FORMATS, ensure_all_finite=False, ensure_min_samples=2)
         n, p = X.shape
         if feature_names is not None:
@@ -198,9 +197,9 @@ class Preprocessing(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         if (blocks := as_blocks(X)) is not None:
             self._check_width(blocks)
             return self._apply_to_blocks(blocks)
-        check_sparse(X, "X")
-        with reported_as_input_errors():
-            X = check_array(self._by_name(X), accept_sparse=SPARSE_FORMATS, ensure_all_finite=False, input_name="X")
+        X = self._by_name(X)
+        with reading(X, "X"):
+            X = check_array(X, accept_sparse=SPARSE_FORMATS, ensure_all_finite=False, input_name="X")
         self._check_width(X)
         return self._apply(self._filled(X))
 

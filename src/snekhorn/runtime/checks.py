@@ -27,12 +27,12 @@ def check_perplexity(perplexity: Any) -> float:
     return float(perplexity)
 
 
-def clamp_perplexity(perplexity: float, n_entries: int, n_points: int) -> float:
+def clamp_perplexity(perplexity: float, n_entries: int, n_points: int, usable: float | None = None) -> float:
     """Return the perplexity; if rows of `n_entries` cannot reach it, lower it and warn.
 
     A row of n entries has perplexity n only if it is uniform, and then it carries no information about the data. The
     limit is therefore n - 1, or 1.5 for rows of two entries. Rows shorter than the number of points are those of a
-    neighbour graph.
+    neighbour graph. If they differ in length, `usable` is the perplexity to use instead of one above the limit.
     """
     largest = max(n_entries - 1.0, (n_entries + 1.0) / 2.0)
     start = max(min(USUAL_PERPLEXITY, float(n_points // 3)), 2.0)
@@ -41,6 +41,12 @@ def clamp_perplexity(perplexity: float, n_entries: int, n_points: int) -> float:
         if perplexity > max(n_points / 3.0, start):
             note(f"perplexity={perplexity:g} is large for {n_points:,} points: {advice}")
         return perplexity
+    if usable is not None:
+        warn(
+            f"perplexity={perplexity:g} exceeds what the rows of this neighbour graph allow; using {usable:g}. "
+            f"Pass a perplexity of at most {usable:g} to avoid this warning."
+        )
+        return usable
     if n_entries == 1:
         warn("every row has a single entry, so the perplexity has no effect; add points, or allow self-loops.")
     elif n_entries < n_points - 1:

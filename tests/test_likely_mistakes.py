@@ -56,7 +56,7 @@ MISTAKES = {
         (lambda: snekhorn.save(SNEkhorn(), "x.npz"), "SNEkhorn instance is not fitted yet"),
         (lambda: TSNEkhorn().transform(X), "TSNEkhorn instance is not fitted yet"),
         (lambda: TSNEkhorn().fit("x.csv"), "X is 'x.csv', not an array; read the file first"),
-        (lambda: metrics.knn_accuracy(Y, Z), r"Z has shape \(40,\); pass one row per point"),
+        (lambda: metrics.knn_accuracy(Y, Z), r"Z has shape \(40,\), but needs a row for each point"),
         (lambda: metrics.evaluate(X, Z, random_state="x"), "random_state must be a whole number .*; got 'x'"),
         (lambda: affinities.row_perplexities(Y), r"P has shape \(40,\)"),
         (lambda: affinities.row_perplexities("x"), r"P has shape \(\)"),

@@ -73,7 +73,7 @@ class LayoutParts(EmbeddingInput):
         """Return the parameters by which the user can change the affinity; None for all those of an own affinity."""
         if self.affinity is not None:
             return None
-        graph = {"graph"} if self.metric == "precomputed" else set()
+        graph = {"graph"} if isinstance(self.metric, str) and self.metric == "precomputed" else set()
         return {"perplexity", "n_neighbors", "self_loops", "affinity"} | graph
 
     @property

@@ -32,7 +32,7 @@ def check_metric(metric: Any) -> None:
     if isinstance(metric, str) and metric in (*DIRECT_METRICS, "precomputed"):
         return
     if not isinstance(metric, str):
-        got = f"the function {metric.__name__!r}" if hasattr(metric, "__name__") else repr(metric)
+        got = f"the function {metric.__name__!r}" if hasattr(metric, "__name__") else shown(metric)
         raise InputError(
             f"metric must be the name of a metric, such as 'sqeuclidean', got {got}; for other costs, compute those "
             "between all pairs of points, set metric='precomputed' and pass them as X."

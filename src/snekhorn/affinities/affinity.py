@@ -195,11 +195,12 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
         if not self.report_.converged:
             rows = self.report_.unsolved_rows
             are = "1 row is" if rows.size == 1 else f"{rows.size} rows are"
-            named = f" {are} unsolved ({first_row(rows)}); see report_.unsolved_rows." if rows.size else ""
+            named = f" {are} unsolved ({first_row(rows)}); the report lists them as unsolved_rows." if rows.size else ""
             warn(f"{type(self).__name__} did not converge: {self.report_}.{named}", ConvergenceWarning)
         if (rows := self.report_.unreachable_rows).size:
             few = "1 row" if rows.size == 1 else f"{rows.size} rows"
-            remedy = advice(UNREACHABLE, self.effective_parameters())
+            # The advice of the first warning must stand alone, because it may be the opposite.
+            remedy = advice(UNREACHABLE, self.effective_parameters()) if self.report_.converged else ""
             warn(
                 f"{few} ({first_row(rows)}) cannot reach perplexity {self.reached_perplexity():g} on this neighbour "
                 f"graph; using the largest one that is certain to be reachable."

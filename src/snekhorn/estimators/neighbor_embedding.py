@@ -240,9 +240,9 @@ class NeighborEmbedding(FittedRepresentation, PointPlacement):
         self, X: Any, *, align: Any = None, align_rows: Any = None, pull: float = 0.0
     ) -> tuple[Any, EarlierLayout | None]:
         """Check everything before the long work; return X in memory, and the earlier layout."""
-        self.check_parameters()
         unread = self.unread_points(X)  # reading takes long, so everything else is checked first
         points = self.checked_input(X) if unread is None else unread
+        self.check_parameters()
         shape = (count_points(points), self.n_components)
         if not isinstance(self.init, str):
             check_layout(self.init, shape)

@@ -82,8 +82,8 @@ def test_masked_values_of_given_layouts_are_refused(name):
 @pytest.mark.parametrize(
     ("X", "text"),
     [
-        ("cells.csv", "X is a text, 'cells.csv'; read the file first, or use `snekhorn embed`"),
-        (Path("cells.csv"), "X is a path, 'cells.csv'; read the file first, or use `snekhorn embed`"),
+        ("cells.csv", "X is 'cells.csv', not an array; read the file first, .* or use the command 'snekhorn embed'"),
+        (Path("cells.csv"), r"X is PosixPath\('cells.csv'\), not an array; read the file first"),
         ({"a": [1, 2]}, "X is of type 'dict'; pass an array with a row for each point"),
         ((row for row in POINTS), "X is of type 'generator'; pass an array with a row for each point"),
         (pl.DataFrame(POINTS).lazy(), r"X is a LazyFrame, .* call \.collect\(\)"),

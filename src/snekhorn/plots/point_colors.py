@@ -23,7 +23,7 @@ from ..runtime.user_warnings import warn
 Palette = Mapping[str, Any] | Sequence[Any] | str
 
 MAX_COLORS = len(DISTINCT)
-CONTINUOUS = 256  # number of colours of a colormap from which on they are shades of a scale, not a list
+CONTINUOUS = 256  # colours; a colormap with at least this many is a scale of shades, not a list
 MAX_FLOAT_CLASSES = 12  # whole-number floats with more distinct values are more often counts than classes
 OTHER = "#8f8f8f"
 MICROSECONDS_PER_DAY = 8.64e10

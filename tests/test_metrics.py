@@ -378,7 +378,7 @@ def test_errors_come_before_long_work(monkeypatch, data):
 def test_real_numbers_are_no_classes(data):
     X, Z, _ = data
     with pytest.raises(
-        InputError, match=r"y has \d+ different real numbers for \d+ points, which are no classes; pass"
+        InputError, match=r"y has \d+ different real numbers for \d+ points, which are not classes; pass"
     ):
         evaluate(X, Z, np.random.default_rng(0).normal(size=len(Z)))
     assert "silhouette" in evaluate(X, Z, np.arange(len(Z)) % 4 / 2)  # classes may be called 0.5 and 1.5

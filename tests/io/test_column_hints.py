@@ -170,7 +170,7 @@ def test_empty_columns_and_columns_of_flags_are_pointed_out(tmp_path, excluded):
     assert table.columns == ["a", "b"]
     hints = {
         "column 'empty' is empty, and kept as metadata",
-        "column 'flag' holds true and false, which are no features; to use them as such, write 1 and 0",
+        "column 'flag' holds true and false, which are not features; to use them as such, write 1 and 0",
         "column 'late' has no values at the start of the file; kept as metadata",
     }
     assert hints & set(table.notes) == (hints if excluded is None else set())
@@ -182,4 +182,4 @@ def test_flags_of_typed_files_are_pointed_out(tmp_path):
     columns = {**MEASURED, "u": [True, False, None] * (N // 3), "v": [False] * N}
     parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
     notes = read_table(tmp_path / "t.parquet").notes
-    assert any(note.startswith("columns 'u', 'v' hold true and false, which are no features") for note in notes)
+    assert any(note.startswith("columns 'u', 'v' hold true and false, which are not features") for note in notes)

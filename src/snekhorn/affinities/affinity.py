@@ -12,7 +12,16 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import NumericalOverflowError
-from ..geometry.costs import NEIGHBORS_PER_PERPLEXITY, Array, Cost, Matrix, NeighborGraph, build_cost, count_neighbors
+from ..geometry.costs import (
+    NEIGHBORS_PER_PERPLEXITY,
+    Array,
+    Cost,
+    Matrix,
+    NeighborGraph,
+    build_cost,
+    check_neighbors,
+    count_neighbors,
+)
 from ..geometry.dense_cost import symmetrize_in_place
 from ..geometry.distance_metrics import check_metric
 from ..geometry.graph_unions import mean_with_transpose
@@ -144,7 +153,7 @@ class Affinity(BaseEstimator, ABC):  # type: ignore[misc]
     def check_parameters(self) -> None:
         """Raise for values that are invalid for any data, before any work is done; a subclass adds its own checks."""
         check_metric(self.metric)
-        count_neighbors(self.n_neighbors, 2, USUAL_PERPLEXITY)  # raises if it is not a number of neighbours
+        check_neighbors(self.n_neighbors)
         check_choice(self.self_loops, "self_loops", (True, False))
         check_jobs(self.n_jobs)
 

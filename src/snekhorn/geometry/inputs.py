@@ -205,7 +205,7 @@ def check_classes(y: Any, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     is_real = y.dtype.kind == "f" and bool((y != np.round(y)).any())
     if is_real and 2 * (sizes == 1).sum() > n:
         raise InputError(
-            f"y has {sizes.size} different real numbers for {n} points, which are no classes; pass classes, such as "
+            f"y has {sizes.size} different real numbers for {n} points, which are not classes; pass classes, such as "
             "numpy.digitize(y, numpy.quantile(y, [0.25, 0.5, 0.75]))."
         )
     return labels, sizes

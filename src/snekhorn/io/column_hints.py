@@ -109,7 +109,7 @@ def unused_notes(table: Table, wanted: Wanted) -> list[str]:
     notes = [f"{_columns(empty, 'is', 'are')} empty, and kept as metadata"] if empty else []
     if flags:
         notes.append(
-            f"{_columns(flags, 'holds', 'hold')} true and false, which are no features; to use them as such, write 1 "
+            f"{_columns(flags, 'holds', 'hold')} true and false, which are not features; to use them as such, write 1 "
             "and 0"
         )
     if late:
